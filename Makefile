@@ -1,0 +1,44 @@
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export DRESSAGE_RUNS ?= runs
+
+.PHONY: setup demo test lint types test-learning test-crash docs clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1" -c constraints.txt
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[torch,box2d,mujoco,atari,minigrid,optim,video,tensorboard]" --group test --group lint --group docs
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/dressage train CartPole-v1
+	$(BIN)/dressage report @last
+	$(BIN)/dressage train Pendulum-v1
+	$(BIN)/dressage report @last
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+test: lint types
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not learning and not crash"
+
+test-learning: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m learning
+
+test-crash: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m crash
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) build dist site *.egg-info

@@ -1,0 +1,280 @@
+"""Writing a run directory: what does not change is replaced as a whole, what grows is appended.
+
+metrics.csv is plain CSV whose header is its first line, so any reader takes it; its format
+version stands in config.json. A metric that appears in mid-run adds a column at the end of every
+line, which is why the offsets of a checkpoint hold the number of columns beside the bytes: a
+resume first drops the columns that came later, and then cuts at the offset.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from dressage.errors import RunError
+from dressage.runs import checkpoint
+from dressage.runs.files import (
+    AppendLog,
+    json_text,
+    read_bytes,
+    read_json,
+    write_atomic,
+    write_json,
+    writing,
+)
+from dressage.runs.lock import RunLock
+from dressage.runs.metrics import LEAD_COLUMNS
+
+FORMAT = 1
+FORMATS = {"metrics.csv": 1, "episodes.csv": 1, "events.jsonl": 1, "checkpoint": checkpoint.FORMAT}
+EPISODE_COLUMNS = ("env_steps", "return", "length", "ended", "success", "env_index")
+EPISODES_PER_INTERVAL = 100
+QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+STATES = ("running", "finished", "stopped", "failed")
+LOGS = ("metrics.csv", "episodes.csv", "events.jsonl", "run.log")
+COLUMNS_KEY = "metrics.csv#columns"
+
+
+def now() -> str:
+    """This moment in UTC, to the millisecond."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def format_cell(value: Any) -> str:
+    """The shortest text that reads back as the same number; nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, (bool, np.bool_, int, np.integer)):
+        return str(int(value))
+    return repr(float(value))
+
+
+class RunWriter:
+    """Owns the run's directory and its lock until `close`."""
+
+    _logs: dict[str, AppendLog]
+    _columns: list[str]
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        config: Mapping[str, Any],
+        spec: Mapping[str, Any],
+        system: Mapping[str, Any],
+        columns: Sequence[str] = (),
+        sources: Mapping[str, str] | None = None,
+    ) -> None:
+        """Begin a new run in an absent or empty directory."""
+        path = Path(path)
+        with writing(path):
+            path.mkdir(parents=True, exist_ok=True)
+        if (path / "config.json").exists():
+            raise RunError(f"{path} already holds a run: resume it, or choose another folder.")
+        self._begin(path)
+        try:
+            write_json(path / "spec.json", {"format": FORMAT, **spec})
+            write_json(path / "system.json", {"format": FORMAT, **system})
+            self._columns = _checked([*LEAD_COLUMNS, *columns])
+            self._started = now()
+            self._logs = {name: AppendLog(path / name) for name in LOGS}
+            self._logs["metrics.csv"].write(",".join(self._columns) + "\n")
+            self._logs["episodes.csv"].write(",".join(EPISODE_COLUMNS) + "\n")
+            begin = {"format": FORMAT, "kind": "begin", "env_steps": 0, "time": self._started}
+            self._logs["events.jsonl"].write(json_text(begin) + "\n")
+            self.status("running")
+            # Last: a directory is a run from here on.
+            content = {"format": FORMAT, "formats": FORMATS, "values": config}
+            write_json(path / "config.json", {**content, "sources": sources or {}})
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def reopen(cls, path: Path, offsets: Mapping[str, int] | None) -> RunWriter:
+        """Continue a run from a checkpoint's offsets, or (None) from its last whole line."""
+        writer = cls.__new__(cls)
+        path = Path(path)
+        stored = read_json(path / "config.json")
+        if not isinstance(stored, dict) or stored.get("format") != FORMAT:
+            raise RunError(f"{path} was not written by this version of dressage: update dressage.")
+        writer._begin(path)
+        try:
+            writer._cut(offsets)
+            try:
+                started = read_json(path / "status.json")["started"]
+            except (RunError, KeyError, TypeError):
+                started = now()
+            writer._started = str(started)
+            writer.status("running")
+        except BaseException:
+            writer.close()
+            raise
+        return writer
+
+    def _begin(self, path: Path) -> None:
+        self.path = path
+        self._logs = {}
+        self._columns = []
+        self._lock = RunLock(path).acquire()
+        for leftover in path.glob(".*.tmp"):
+            leftover.unlink(missing_ok=True)
+        checkpoint.clean(path)
+
+    def _cut(self, offsets: Mapping[str, int] | None) -> None:
+        table = bytes(read_bytes(self.path / "metrics.csv"))
+        if offsets is None:
+            count = table[: table.find(b"\n") + 1].count(b",") + 1
+        else:
+            count = offsets[COLUMNS_KEY]
+        narrow = _first_columns(table, count)
+        if narrow != table:
+            write_atomic(self.path / "metrics.csv", narrow)
+        self._columns = narrow[: narrow.find(b"\n")].decode().split(",")
+        if len(self._columns) != count or tuple(self._columns[:4]) != LEAD_COLUMNS:
+            raise RunError(f"{self.path / 'metrics.csv'} is damaged: its header cannot be read.")
+        self._logs = {name: AppendLog(self.path / name) for name in LOGS}
+        cuts = {}
+        for name, log in self._logs.items():
+            if offsets is None:
+                cuts[name] = read_bytes(self.path / name).rfind(b"\n") + 1
+            else:
+                cuts[name] = offsets[name]
+            if name == "run.log":  # for people only: its loss must not prevent a resume
+                cuts[name] = min(cuts[name], log.offset())
+            elif cuts[name] > log.offset():  # all are looked at before the first is cut
+                log.truncate(cuts[name])
+        for name, log in self._logs.items():
+            log.truncate(cuts[name])
+
+    def metrics_row(self, row: Mapping[str, Any]) -> None:
+        """One line of metrics.csv; a name not seen before becomes a new last column."""
+        if "env_steps" not in row:
+            raise ValueError("a row of metrics needs env_steps")
+        known = set(self._columns)
+        new = [name for name in row if name not in known]
+        if new:
+            self._widen(new)
+        cells = [format_cell(row.get(name)) for name in self._columns]
+        self._logs["metrics.csv"].write(",".join(cells) + "\n")
+
+    def _widen(self, new: list[str]) -> None:
+        columns = _checked([*self._columns, *new])
+        path = self.path / "metrics.csv"
+        header, *lines = bytes(read_bytes(path)).decode().splitlines()
+        wider = [",".join([header, *new]), *(line + "," * len(new) for line in lines)]
+        self._logs["metrics.csv"].close()
+        try:
+            write_atomic(path, "\n".join(wider) + "\n")
+        finally:  # with the old content if the disk is full
+            self._logs["metrics.csv"] = AppendLog(path)
+        self._columns = columns
+
+    def episodes_rows(self, rows: Iterable[Sequence[Any]]) -> None:
+        """The episodes that ended in this interval, each in the order of `EPISODE_COLUMNS`.
+
+        Beyond 100, evenly spaced ones are written, and an event tells the count and quantiles
+        of all of them.
+        """
+        rows = list(rows)
+        count = len(rows)
+        if not count:
+            return
+        if count > EPISODES_PER_INTERVAL:
+            spaced = np.linspace(0, count - 1, EPISODES_PER_INTERVAL).round().astype(int)
+            chosen = [rows[index] for index in spaced]
+            returns = np.array([row[1] for row in rows], float)
+            lengths = np.array([row[2] for row in rows], float)
+            self.event(
+                "episodes",
+                int(rows[-1][0]),
+                count=count,
+                written=EPISODES_PER_INTERVAL,
+                terminated=sum(row[3] == "terminated" for row in rows),
+                quantiles=QUANTILES,
+                returns=np.quantile(returns, QUANTILES),
+                lengths=np.quantile(lengths, QUANTILES),
+            )
+        else:
+            chosen = rows
+        self._logs["episodes.csv"].write("".join(map(_episode_line, chosen)))
+
+    def event(self, kind: str, env_steps: int, **data: Any) -> None:
+        entry = {"env_steps": int(env_steps), "kind": kind, "time": now(), **data}
+        self._logs["events.jsonl"].write(json_text(entry) + "\n")
+
+    def log(self, text: str) -> None:
+        """A line for people in run.log; further lines of the text are indented."""
+        body = text.rstrip("\n").replace("\n", "\n    ")
+        self._logs["run.log"].write(f"{now()} {body}\n")
+
+    def status(self, state: str, reason: str = "") -> None:
+        """Say how the run stands; a run that says `running` without a living writer has crashed."""
+        if state not in STATES:
+            raise ValueError(f"{state!r} is not one of {STATES}")
+        status = {"format": FORMAT, "state": state, "reason": reason, "pid": os.getpid()}
+        write_json(self.path / "status.json", {**status, "started": self._started, "time": now()})
+
+    def sync(self) -> None:
+        for log in self._logs.values():
+            log.sync()
+
+    def offsets(self) -> dict[str, int]:
+        """Where the logs end, for a checkpoint's manifest."""
+        ends = {name: log.offset() for name, log in self._logs.items()}
+        return {**ends, COLUMNS_KEY: len(self._columns)}
+
+    def close(self) -> None:
+        """Close the files and release the lock; the status stays what it was last said to be."""
+        for log in self._logs.values():
+            log.close()
+        self._lock.release()
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _checked(columns: list[str]) -> list[str]:
+    """Column names that need no quoting in CSV, each once."""
+    for name in columns:
+        if not name or not name.isprintable() or any(mark in name for mark in ',"'):
+            raise ValueError(f"{name!r} cannot name a column: no commas, quotes or control marks")
+    if len(set(columns)) != len(columns):
+        raise ValueError(f"a column is declared twice in {columns}")
+    return columns
+
+
+def _first_columns(table: bytes, count: int) -> bytes:
+    """The same CSV with only its first `count` columns."""
+    header = table[: table.find(b"\n") + 1]
+    if header.count(b",") + 1 <= count:
+        return table
+    lines = table.split(b"\n")
+    return b"\n".join(b",".join(line.split(b",", count)[:count]) for line in lines)
+
+
+def _episode_line(row: Sequence[Any]) -> str:
+    env_steps, episode_return, length, ended, success, env_index = row
+    if ended not in ("terminated", "truncated"):
+        raise ValueError(f"an episode ended as {ended!r}, expected 'terminated' or 'truncated'")
+    if success is None or (isinstance(success, float) and math.isnan(success)):
+        flag = ""
+    else:
+        flag = "1" if success else "0"
+    cells = (int(env_steps), float(episode_return), int(length), str(ended), flag, int(env_index))
+    return "{},{!r},{},{},{},{}\n".format(*cells)

@@ -37,8 +37,14 @@ def test_all_leading_axes_are_samples():
     single.update(values[0, 0])
     assert (moments.count, single.count) == (20, 1)
     np.testing.assert_array_equal(moments.mean, flat.mean)
-    fortran = RunningMoments((3,))
+
+
+def test_memory_layout_does_not_reach_the_last_bit():
+    values = np.random.default_rng(0).normal(size=(500, 3))
+    moments, fortran = RunningMoments((3,)), RunningMoments((3,))
+    moments.update(values)
     fortran.update(np.asfortranarray(values))
+    np.testing.assert_array_equal(fortran.mean, moments.mean)
     np.testing.assert_array_equal(fortran.m2, moments.m2)
 
 

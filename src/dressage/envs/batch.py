@@ -15,6 +15,7 @@ trajectories for the same seeds and actions.
 from __future__ import annotations
 
 import copy
+import hashlib
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -184,28 +185,26 @@ class InlineBatch(EnvBatch):
                 self._before_episode[i] = before
 
     def step(self, flat_actions: Floats) -> None:
-        actions = self.action_codec.decode_batch(flat_actions)
         self.success.fill(np.nan)
-        encode_into, next_obs = self.obs_codec.encode_into, self.next_obs
-        reward, raw_reward = self.reward, self.raw_reward
-        terminated, truncated, game_over = self.terminated, self.truncated, self.game_over
-        i = 0
+        for i, action in enumerate(self.action_codec.decode_batch(flat_actions)):
+            self._step_one(i, action)
+        copy_rows(self.obs, self.next_obs)
+        self.env_steps += 1
+
+    def _step_one(self, i: int, action: Any) -> None:
         try:
-            for i, env in enumerate(self.envs):
-                obs, r, term, trunc, info = env.step(actions[i])
-                encode_into(obs, next_obs, i)
-                reward[i] = raw_reward[i] = r
-                terminated[i] = term
-                truncated[i] = trunc
-                game_over[i] = term or trunc
-                if info:
-                    self._read_info(i, info)
-                if self.has_mask:
-                    self._read_mask(i, info)
+            obs, reward, terminated, truncated, info = self.envs[i].step(action)
+            self.obs_codec.encode_into(obs, self.next_obs, i)
+            self.reward[i] = self.raw_reward[i] = reward
+            self.terminated[i] = terminated
+            self.truncated[i] = truncated
+            self.game_over[i] = terminated or truncated
+            if info:
+                self._read_info(i, info)
+            if self.has_mask:
+                self._read_mask(i, info)
         except Exception as error:
             raise self._raised(i, "step", error) from error
-        copy_rows(self.obs, next_obs)
-        self.env_steps += 1
 
     def _read_info(self, i: int, info: dict[str, Any]) -> None:
         if "raw_reward" in info:
@@ -251,29 +250,16 @@ class InlineBatch(EnvBatch):
         )
 
     def replay(self, segments: Sequence[Segments]) -> None:
-        steps_before = self.env_steps
         for i, env in enumerate(self.envs):
-            if not segments[i]:
-                continue
             for layer in layers(env):
-                if hasattr(layer, "force_reset"):
+                if hasattr(type(layer), "force_reset"):
                     layer.force_reset()
-            one = InlineBatch.__new__(InlineBatch)
-            one.__dict__.update(self.__dict__)
-            one.envs, one.n_envs = [env], 1
-            one.first_index = self.first_index + i
-            one._adopt(self.arrays.map(lambda array, i=i: array[i : i + 1]))  # type: ignore[misc]
-            one._mask_functions = self._mask_functions[i : i + 1]
-            one._stateful = self._stateful[i : i + 1]
-            one._before_episode = [self._before_episode[i]]
             for seed, actions in segments[i]:
-                one.reset(0, seed)
-                for action in actions:
-                    one.step(action[None])
-            self._before_episode[i] = one._before_episode[0]
-            self.has_mask, self._first_reset = one.has_mask, one._first_reset
-            self._mask_functions[i] = one._mask_functions[0]
-        self.env_steps = steps_before
+                self.reset(i, seed)
+                for action in self.action_codec.decode_batch(actions):
+                    self._step_one(i, action)
+                if len(actions):
+                    copy_rows(self.obs, self.next_obs, i)
 
     def states(self) -> list[list[dict[str, Any]]]:
         return [list(states) for states in self._before_episode]
@@ -298,6 +284,17 @@ class InlineBatch(EnvBatch):
 def _has_state(layer: Any) -> bool:
     # Looked up on the class: a wrapper forwards attributes of what it wraps in some versions.
     return hasattr(type(layer), "state_dict") and hasattr(type(layer), "load_state_dict")
+
+
+def obs_hashes(batch: EnvBatch) -> list[str]:
+    """Per environment the hash of its current canonical observation and mask."""
+    parts = list(batch.obs.values()) if isinstance(batch.obs, dict) else [batch.obs]
+    if batch.mask is not None:
+        parts.append(batch.mask)
+    return [
+        hashlib.blake2b(b"".join(part[i].tobytes() for part in parts), digest_size=16).hexdigest()
+        for i in range(batch.n_envs)
+    ]
 
 
 def check_finite(obs: Observation, reward: NDArray[Any]) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from dressage.envs.box2d import with_fresh_world
 from dressage.envs.spaces import ActionCodec, ObsCodec
 from dressage.envs.wrappers import WrapperSpec, apply_wrappers, env_kwargs_for, layers
 from dressage.errors import EnvError, did_you_mean
@@ -111,6 +112,7 @@ def make_env(
         made = _make_called(env, factory, kwargs)
         if max_episode_steps is not None:
             made = gym.wrappers.TimeLimit(made, max_episode_steps)
+    made = with_fresh_world(made)
     return apply_wrappers(
         made, wrappers, lambda name: import_named(name, trust=trust, what="wrapper")
     )

@@ -7,6 +7,7 @@ offsets of the run's logs, to which a resume cuts them back.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -86,6 +87,8 @@ def save_checkpoint(
             sync_folder(folder)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                clean(run_path)  # brings back the one that was to be replaced
             raise
         clean(run_path)
     return target

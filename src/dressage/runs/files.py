@@ -97,10 +97,11 @@ def read_bytes(path: Path, limit: int = LOG_LIMIT, follow_links: bool = True) ->
         raise RunError(f"{path} does not exist.") from error
     except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be opened: {error}.") from error
+    info = os.fstat(handle)
+    if not stat.S_ISREG(info.st_mode):
+        os.close(handle)
+        raise RunError(f"{path} is not a regular file.")
     with os.fdopen(handle, "rb") as file:
-        info = os.fstat(file.fileno())
-        if not stat.S_ISREG(info.st_mode):
-            raise RunError(f"{path} is not a regular file.")
         if info.st_size > limit:
             raise RunError(f"{path} has {info.st_size:,} bytes, more than the {limit:,} allowed.")
         try:

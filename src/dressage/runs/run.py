@@ -15,7 +15,7 @@ from dressage.errors import RunError, did_you_mean
 from dressage.runs import checkpoint as checkpoints_
 from dressage.runs.files import parse_json, read_bytes, read_json
 from dressage.runs.lock import is_locked
-from dressage.runs.table import Array, numbers, read_cells
+from dressage.runs.table import Array, number_columns, read_lines
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -119,12 +119,12 @@ class Run:
         `names` chooses columns and may hold patterns (`train/loss/*`); `frame=True` gives a
         pandas data frame.
         """
-        header, columns = read_cells(self.path / "metrics.csv")
-        table = dict(zip(header, columns, strict=True))
+        header, lines = read_lines(self.path / "metrics.csv")
+        chosen = header
         if names is not None:
-            asked = [names] if isinstance(names, str) else list(names)
-            table = {name: table[name] for name in self._chosen(asked, header)}
-        arrays = {name: numbers(cells) for name, cells in table.items()}
+            chosen = self._chosen([names] if isinstance(names, str) else list(names), header)
+        columns = number_columns(lines, [header.index(name) for name in chosen])
+        arrays = dict(zip(chosen, columns, strict=True))
         if not frame:
             return arrays
         import pandas
@@ -144,10 +144,14 @@ class Run:
 
     def episodes(self) -> dict[str, Array]:
         """episodes.csv by column: numbers as float64, `ended` as text."""
-        header, columns = read_cells(self.path / "episodes.csv")
+        header, lines = read_lines(self.path / "episodes.csv")
+        numeric = [at for at, name in enumerate(header) if name != "ended"]
+        columns = dict(zip(numeric, number_columns(lines, numeric), strict=True))
         return {
-            name: np.array(cells, dtype=np.str_) if name == "ended" else numbers(cells)
-            for name, cells in zip(header, columns, strict=True)
+            name: columns[at]
+            if at in columns
+            else np.array([line.split(",")[at] for line in lines], dtype=np.str_)
+            for at, name in enumerate(header)
         }
 
     def events(self, kind: str | None = None) -> list[dict[str, Any]]:

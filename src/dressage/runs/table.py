@@ -1,4 +1,5 @@
-"""Reading the run's CSV files fast and forgivingly: 10,000 rows of 50 numbers take 0.1 s.
+"""Reading the run's CSV files fast and forgivingly: 10,000 rows of 50 numbers in about 0.25 s,
+nine tenths of which is turning 17-digit text into floats.
 
 A line that was cut off has no newline and is left out; a damaged line is left out too.
 """
@@ -16,27 +17,35 @@ from dressage.runs.files import read_bytes
 Array = np.ndarray[Any, Any]
 
 
-def read_cells(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The header and, for each column, its cells as text; nothing for an absent file."""
+def read_lines(path: Path) -> tuple[list[str], list[str]]:
+    """The names in the header, and the lines that have a cell for each; nothing if absent."""
     if not path.is_file():
         return [], []
     text = read_bytes(path).decode("utf-8", "replace")
     header, *lines = text.split("\n")[:-1] or [""]
-    if not header:
-        return [], []
     names = header.split(",")
-    width = len(names)
-    whole = [line for line in lines if line.count(",") == width - 1 and "\0" not in line]
-    cells = ",".join(whole).split(",") if whole else []
-    return names, [cells[column::width] for column in range(width)]
+    if not header or len(set(names)) < len(names):
+        return [], []
+    commas = len(names) - 1
+    # Zero bytes are what a power failure leaves in a file whose size was written first.
+    return names, [line for line in lines if line.count(",") == commas and "\0" not in line]
 
 
-def numbers(cells: list[str]) -> Array:
-    """float64, with nan for an empty or unreadable cell."""
+def number_columns(lines: list[str], columns: list[int]) -> list[Array]:
+    """Some columns as float64, with nan for an empty or unreadable cell."""
+    if not lines or not columns:
+        return [np.empty(0) for _ in columns]
+    text = "\n" + "\n".join(lines) + "\n"
+    for _ in range(2):  # the first pass leaves every other one of a row of empty cells
+        text = text.replace(",,", ",nan,")
+    filled = text.replace("\n,", "\nnan,").replace(",\n", ",nan\n")[1:-1].split("\n")
     try:
-        return np.array([float(cell) if cell else math.nan for cell in cells], np.float64)
+        table = np.loadtxt(
+            filled, np.float64, comments=None, delimiter=",", usecols=columns, ndmin=2
+        )
     except ValueError:
-        return np.array([_number(cell) for cell in cells], np.float64)
+        table = np.array([[_number(line.split(",")[at]) for at in columns] for line in filled])
+    return list(np.ascontiguousarray(table.T))
 
 
 def _number(cell: str) -> float:

@@ -2,4 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from dressage.errors import DressageError
+
+if TYPE_CHECKING:
+    from dressage.api import load, train
+
 __version__ = "0.1.0"
+__all__ = ["DressageError", "__version__", "load", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from dressage import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'dressage' has no attribute '{name}'")

@@ -1,0 +1,45 @@
+"""Algorithms by name; each is one module, imported when it is used."""
+
+from __future__ import annotations
+
+import importlib
+from typing import cast
+
+from dressage.core.algorithm import Algorithm
+from dressage.errors import ConfigError, did_you_mean
+
+ALGORITHMS = {
+    "ppo": "dressage.algos.ppo",
+}
+REQUIRED = (
+    "Config",
+    "NEEDS",
+    "check",
+    "init",
+    "memory",
+    "rollout_length",
+    "carry_size",
+    "noise",
+    "act",
+    "prepare",
+    "update",
+)
+
+
+def load_algorithm(name: str, *, trust: bool = True) -> Algorithm:
+    """The module behind a name, or behind `package.module` of the user's own."""
+    if name in ALGORITHMS:
+        return cast(Algorithm, importlib.import_module(ALGORITHMS[name]))
+    if "." not in name:
+        raise ConfigError(
+            f"There is no algorithm '{name}'; known: {', '.join(ALGORITHMS)}."
+            f"{did_you_mean(name, list(ALGORITHMS))} Your own is named as package.module."
+        )
+    from dressage.envs.make import import_named
+
+    module = import_named(name, trust=trust, what="algorithm")
+    if missing := [part for part in REQUIRED if not hasattr(module, part)]:
+        raise ConfigError(
+            f"algo={name} lacks {', '.join(missing)}: an algorithm's module defines them."
+        )
+    return cast(Algorithm, module)

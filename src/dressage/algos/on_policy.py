@@ -1,0 +1,241 @@
+"""What REINFORCE, A2C and PPO share: building an actor and critic, acting, advantages."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dressage.core.algorithm import Task
+from dressage.core.collector import Acted
+from dressage.core.learner import Learner
+from dressage.core.rng import Rng
+from dressage.core.steps import Steps, Tree, tree_map
+from dressage.errors import ConfigError
+from dressage.lazy import torch
+from dressage.math.returns import explained_variance, gae
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from dressage.nets.actor_critic import ActorCritic
+
+Floats = npt.NDArray[np.float32]
+
+ON_POLICY_METRICS = (
+    "train/loss/policy",
+    "train/loss/value",
+    "train/loss/entropy",
+    "train/loss/total",
+    "train/metrics/entropy",
+    "train/metrics/explained_variance",
+    "train/metrics/grad_norm/*",
+    "train/metrics/grad_clipped",
+    "train/metrics/skipped_updates",
+    "train/metrics/update_to_weight/*",
+    "train/metrics/weight_norm/*",
+    "train/metrics/dormant_share/*",
+    "train/roll/adv_mean",
+    "train/roll/adv_std",
+    "train/roll/return_mean",
+    "train/roll/return_std",
+    "train/roll/value_mean",
+)
+ON_POLICY_METRICS_AT_TIMES = ("train/metrics/action_std",)  # continuous actions
+
+
+class Noise(NamedTuple):
+    """Random numbers for choosing N actions: `[N, choices]`, `[N, dimensions]`, gSDE's matrices."""
+
+    uniform: Floats
+    normal: Floats
+    matrix: Floats | None  # [N, features, dimensions]
+
+
+def check_batches(cfg: Any, n_envs: int) -> None:
+    """Minibatches must share a rollout out evenly, and sequences must fit in both."""
+    steps = cfg.n_steps * n_envs
+    if steps % cfg.batch_size:
+        raise ConfigError(
+            f"batch_size={cfg.batch_size} does not divide the rollout of n_steps={cfg.n_steps} x "
+            f"n_envs={n_envs} = {steps} steps. The nearest that does: "
+            f"batch_size={nearest_divisor(steps, cfg.batch_size)}."
+        )
+    if cfg.recurrent == "none":
+        return
+    if cfg.n_steps % cfg.sequence_length or cfg.batch_size % cfg.sequence_length:
+        good = nearest_divisor(math.gcd(cfg.n_steps, cfg.batch_size), cfg.sequence_length)
+        raise ConfigError(
+            f"sequence_length={cfg.sequence_length} must divide both n_steps={cfg.n_steps} and "
+            f"batch_size={cfg.batch_size}. The nearest that does: sequence_length={good}."
+        )
+
+
+def nearest_divisor(number: int, wanted: int) -> int:
+    """The divisor of `number` nearest to `wanted` by ratio."""
+    small = [d for d in range(1, math.isqrt(number) + 1) if number % d == 0]
+    divisors = {*small, *(number // d for d in small)}
+    return min(divisors, key=lambda d: abs(math.log(d / wanted)))
+
+
+def init(task: Task, cfg: Any) -> Learner:
+    """An actor and a critic, their first weights drawn from the run's seed."""
+    from dressage.nets.actor_critic import ActorCritic
+    from dressage.nets.initialise import build
+
+    _check(task, cfg)
+    learner = Learner(device=task.device, precision=task.run.precision, compile=task.run.compile)
+    net = build(
+        lambda: ActorCritic(task.spec, cfg, task.custom_net),
+        "actor_critic",
+        task.rng,
+        cfg.ortho_init,
+    )
+    learner.add_net("actor_critic", net)
+    learner.add_group("all", net.chunks(), cfg)
+    return learner
+
+
+def _check(task: Task, cfg: Any) -> None:
+    action = task.spec.action
+    if (cfg.squash or cfg.use_sde) and not action.continuous:
+        raise ConfigError("squash and use_sde are for continuous actions, and this task has none.")
+    if cfg.squash and not np.isfinite(action.high - action.low).all():
+        raise ConfigError("squash=true needs bounded actions: this task has some without bounds.")
+    if cfg.squash and not (np.all(action.low == -1) and np.all(action.high == 1)):
+        raise ConfigError("squash=true needs actions in [-1, 1]: leave scale_actions=true.")
+
+
+def learning_rates(learner: Learner, cfg: Any) -> dict[str, float]:
+    """The rate of each chunk: `value_learning_rate` for the value network where it is set."""
+    value_rate = cfg.learning_rate if cfg.value_learning_rate is None else cfg.value_learning_rate
+    chunks = learner.groups["all"].modules
+    return {name: value_rate if name == "value" else cfg.learning_rate for name in chunks}
+
+
+def carry_size(learner: Learner) -> int:
+    return int(learner.nets["actor_critic"].carry_size)
+
+
+def noise(rng: Rng, index: int, n_envs: int, learner: Learner, cfg: Any) -> Noise:
+    """The draw of vector step `index`: a function of the seed and the index alone."""
+    net: ActorCritic = learner.nets["actor_critic"]
+    head = net.policy["head"]
+    choices, dimensions = len(head.categories), head.continuous
+    uniform = rng.uniform("act/choice", (n_envs, choices), index)
+    if dimensions and cfg.use_sde:
+        every = cfg.n_steps if cfg.sde_sample_freq < 1 else cfg.sde_sample_freq
+        shape = (n_envs, net.features_size, dimensions)
+        return Noise(uniform, uniform[:, :0], rng.normal("act/sde", shape, index // every))
+    return Noise(uniform, rng.normal("act/normal", (n_envs, dimensions), index), None)
+
+
+def act(
+    learner: Learner,
+    obs: Tree,
+    carry: Floats | None,
+    mask: npt.NDArray[np.bool_] | None,
+    noise: Noise | None,
+) -> Acted:
+    """Actions of N environments; without noise the most probable ones."""
+    net: ActorCritic = learner.nets["actor_critic"]
+    with torch.inference_mode():
+        x, m = _tensor(learner, obs), None if mask is None else _tensor(learner, mask)
+        if carry is None:
+            p, v, next_carry = net.features(x)
+        else:
+            x = tree_map(lambda leaf: leaf.unsqueeze(0), x)  # a sequence of one
+            first = torch.zeros((1, len(carry)), dtype=torch.bool, device=learner.device)
+            p, v, next_carry = net.features(x, _tensor(learner, carry), first)
+            p, v = p.squeeze(0), v.squeeze(0)
+        actions = net.policy["head"](p, m)
+        if noise is None:
+            action = actions.mode()
+            return Acted(action.cpu().numpy(), _array(next_carry), {})
+        normal = _tensor(learner, noise.normal)
+        if noise.matrix is not None:
+            normal = net.policy["head"].sde_noise(p, _tensor(learner, noise.matrix), actions.std)
+        action = actions.sample(_tensor(learner, noise.uniform), normal)
+        extras = {
+            "log_prob": actions.log_prob(action).cpu().numpy(),
+            "value": net.value["head"](v).squeeze(-1).cpu().numpy(),
+        }
+        return Acted(action.cpu().numpy(), _array(next_carry), extras)
+
+
+def prepare(learner: Learner, steps: Steps, cfg: Any) -> tuple[Steps, dict[str, float]]:
+    """Adds `advantage` and `returns` (generalised advantage estimation) to the extras."""
+    value = steps.extras["value"]
+    advantage, returns = gae(
+        steps.reward,
+        value,
+        next_values(learner, steps),
+        steps.terminated,
+        steps.truncated,
+        cfg.gamma,
+        cfg.gae_lambda,
+    )
+    metrics = {
+        "train/roll/adv_mean": float(advantage.mean()),
+        "train/roll/adv_std": float(advantage.std()),
+        "train/roll/return_mean": float(returns.mean()),
+        "train/roll/return_std": float(returns.std()),
+        "train/roll/value_mean": float(value.mean()),
+        "train/metrics/explained_variance": explained_variance(value, returns),
+        **action_deviation(learner),
+    }
+    if cfg.normalize_advantage == "batch":
+        advantage = (advantage - advantage.mean()) / (advantage.std() + np.float32(1e-8))
+    extras = steps.extras | {"advantage": advantage, "returns": returns}
+    return steps._replace(extras=extras), metrics
+
+
+def next_values(learner: Learner, steps: Steps) -> Floats:
+    """V(next_obs) `[T, N]`: the next row's value, asked of the network only where there is none.
+
+    That is at the last row, and where the clock ended an episode: the next row is then of another.
+    """
+    value = steps.extras["value"]
+    result = np.empty_like(value)
+    result[:-1] = value[1:]
+    asked = steps.truncated & ~steps.terminated
+    asked[-1] = ~steps.terminated[-1]
+    rows = np.nonzero(asked)
+    if not rows[0].size:
+        return result
+    net: ActorCritic = learner.nets["actor_critic"]
+    with torch.inference_mode():
+        after = tree_map(lambda x: _tensor(learner, x[rows]), steps.next_obs)
+        if "carry" in steps.extras:
+            # the carry after a step is not stored: two steps from the carry before it give it back
+            before = tree_map(lambda x: _tensor(learner, x[rows]), steps.obs)
+            pair = (
+                {k: torch.stack((before[k], after[k])) for k in before}
+                if isinstance(before, dict)
+                else torch.stack((before, after))
+            )
+            carry = _tensor(learner, steps.extras["carry"][rows])
+            first = torch.zeros((2, len(carry)), dtype=torch.bool, device=learner.device)
+            features = net.features(pair, carry, first)[1][1]
+        else:
+            features = net.features(after)[1]
+        result[rows] = net.value["head"](features).squeeze(-1).cpu().numpy()
+    return result
+
+
+def action_deviation(learner: Learner) -> dict[str, float]:
+    """The Gaussian policy's mean deviation; nothing for choices alone."""
+    head = learner.nets["actor_critic"].policy["head"]
+    if not head.continuous:
+        return {}
+    return {"train/metrics/action_std": float(head.log_std.detach().exp().mean())}
+
+
+def _tensor(learner: Learner, x: Tree) -> Any:
+    return tree_map(lambda leaf: torch.from_numpy(leaf).to(learner.device), x)
+
+
+def _array(x: Tensor | None) -> Floats | None:
+    return None if x is None else x.cpu().numpy()  # type: ignore[no-any-return]

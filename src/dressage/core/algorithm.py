@@ -1,0 +1,79 @@
+"""What a module must define to be an algorithm, and what the rest reads of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dressage.core.collector import Acted
+from dressage.core.config import RunConfig, Settings
+from dressage.core.rng import Rng
+from dressage.core.spec import TaskSpec
+from dressage.core.steps import Steps, Tree
+
+if TYPE_CHECKING:
+    from dressage.core.learner import Learner
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Facts about an algorithm that other parts read."""
+
+    feed: Literal["rollout", "replay", "sequence", "dataset"]
+    actions: tuple[str, ...] = ("categorical", "continuous")
+    recurrent: bool = False  # takes recurrent=gru or lstm
+    masks: bool = False  # honours action masks
+    metrics: tuple[str, ...] = ()  # names it always emits, `*` for one a network
+    metrics_at_times: tuple[str, ...] = ()  # names that depend on the settings or the spaces
+    native: str | None = None  # its kernel in the native engine
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything `init` may build from."""
+
+    spec: TaskSpec
+    run: RunConfig
+    rng: Rng
+    device: str = "cpu"
+    custom_net: Any = None  # the function that `net=` names
+
+
+class Algorithm(Protocol):
+    """A module is an algorithm when it defines these. See docs/own-algorithm."""
+
+    Config: type[Settings]
+    NEEDS: Needs
+
+    def check(self, cfg: Any, n_envs: int) -> None:
+        """Raises ConfigError where settings conflict, naming the nearest that do not."""
+
+    def init(self, task: Task, cfg: Any) -> Learner: ...
+
+    def memory(self, cfg: Any) -> Any: ...
+
+    def rollout_length(self, cfg: Any) -> int:
+        """Vector steps to collect between two calls of `update`."""
+
+    def carry_size(self, learner: Learner) -> int: ...
+
+    def noise(self, rng: Rng, index: int, n_envs: int, learner: Learner, cfg: Any) -> Any: ...
+
+    def act(
+        self,
+        learner: Learner,
+        obs: Tree,
+        carry: npt.NDArray[np.float32] | None,
+        mask: npt.NDArray[np.bool_] | None,
+        noise: Any,
+    ) -> Acted:
+        """`noise=None`: the deterministic action."""
+
+    def prepare(
+        self, learner: Learner, steps: Steps, cfg: Any
+    ) -> tuple[Steps, dict[str, float]]: ...
+
+    def update(self, learner: Learner, memory: Any, rng: Rng, cfg: Any) -> dict[str, float]: ...

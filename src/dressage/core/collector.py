@@ -1,0 +1,235 @@
+"""`Collector`: steps environments with a policy and gives `Steps`.
+
+It owns the environments, the current observation, the recurrent carry, the normalisers and the
+counters of episodes; it resets environments itself, each episode with a seed of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dressage.core.normalizer import ObsNormalizer, RewardNormalizer
+from dressage.core.rng import Rng
+from dressage.core.steps import Steps, Tree, tree_map
+from dressage.envs.batch import EnvBatch, check_finite
+from dressage.envs.restore import (
+    Restored,
+    TraceRecorder,
+    load_state,
+    obs_hashes,
+    restore,
+    save_state,
+    traces_from_arrays,
+)
+from dressage.errors import RunError
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class Acted(NamedTuple):
+    """What a policy returns for N environments."""
+
+    action: npt.NDArray[np.float32]  # [N, A]
+    carry: npt.NDArray[np.float32] | None  # [N, C]
+    extras: dict[str, npt.NDArray[Any]]  # what learning needs of this moment: log_prob, value
+
+
+class Episode(NamedTuple):
+    """A finished episode, in the environment's own reward."""
+
+    env_steps: int  # of the whole run, when it ended
+    episode_return: float
+    length: int
+    truncated: bool
+    success: float  # NaN where the environment does not say
+    env_index: int
+
+
+Act = Callable[[Tree, "npt.NDArray[np.float32] | None", "npt.NDArray[np.bool_] | None", int], Acted]
+"""`act(obs, carry, mask, index) -> Acted`; `index` counts the vector steps of the run."""
+
+
+class Collector:
+    """Collects `[T, N, …]` transitions; everything in it is saved and restored with the run."""
+
+    def __init__(
+        self,
+        batch: EnvBatch,
+        rng: Rng,
+        *,
+        obs_normalizer: ObsNormalizer | None = None,
+        reward_normalizer: RewardNormalizer | None = None,
+    ) -> None:
+        n = batch.n_envs
+        self.batch, self.rng, self.n_envs = batch, rng, n
+        self.obs_normalizer, self.reward_normalizer = obs_normalizer, reward_normalizer
+        self.carry: npt.NDArray[np.float32] | None = None
+        self.first = np.ones(n, bool)  # the current observation begins an episode
+        self.vector_steps = 0
+        self.episode_index = np.zeros(n, np.int64)  # resets of each environment so far
+        self.episode_return = np.zeros(n)
+        self.episode_length = np.zeros(n, np.int64)
+        self.episodes: list[Episode] = []  # finished since the trainer last took them
+        self._trace = TraceRecorder(n, batch.action_codec.size)  # for restoring by replay
+
+    @property
+    def env_steps(self) -> int:
+        return self.vector_steps * self.n_envs
+
+    def use_carry(self, size: int) -> None:
+        """Gives each environment a recurrent carry of `size` numbers, zero at first."""
+        self.carry = np.zeros((self.n_envs, size), np.float32) if size else None
+
+    def start(self) -> None:
+        """Resets every environment for the first time."""
+        self._begin(list(range(self.n_envs)))
+
+    def _begin(self, ended: list[int]) -> None:
+        """Resets environments, each with the seed of its next episode."""
+        seeds = [self.rng.episode_seed(i, int(self.episode_index[i])) for i in ended]
+        self.batch.reset_many(ended, seeds)
+        for i, seed in zip(ended, seeds, strict=True):
+            self.episode_index[i] += 1
+            self.first[i] = True
+            if self.carry is not None:
+                self.carry[i] = 0.0
+            self._trace.reset(i, seed, bool(self.batch.continued[i]))
+
+    def collect(self, act: Act, length: int) -> Steps:
+        """`length` steps of every environment."""
+        batch, n = self.batch, self.n_envs
+        normalise = self.obs_normalizer or (lambda obs: obs)
+        raw_obs = tree_map(lambda x: np.empty((length, *x.shape), x.dtype), batch.obs)
+        raw_next = tree_map(np.empty_like, raw_obs)
+        action = np.empty((length, n, batch.action_codec.size), np.float32)
+        reward = np.empty((length, n), np.float32)
+        terminated = np.empty((length, n), bool)
+        truncated = np.empty((length, n), bool)
+        first = np.empty((length, n), bool)
+        mask = None if batch.mask is None else np.empty((length, *batch.mask.shape), bool)
+        carry = None if self.carry is None else np.empty((length, *self.carry.shape), np.float32)
+        extras: dict[str, Any] = {}
+
+        for t in range(length):
+            _put(raw_obs, t, batch.obs)
+            first[t] = self.first
+            if mask is not None:
+                mask[t] = batch.mask
+            if carry is not None:
+                carry[t] = self.carry
+            acted = act(normalise(batch.obs), self.carry, batch.mask, self.vector_steps)
+            action[t] = acted.action
+            for key, value in acted.extras.items():
+                if t == 0:
+                    extras[key] = np.empty((length, *value.shape), value.dtype)
+                extras[key][t] = value
+            self.carry = acted.carry
+            batch.step(acted.action)
+            self._trace.step(acted.action)
+            self.vector_steps += 1
+            _put(raw_next, t, batch.next_obs)
+            reward[t], terminated[t], truncated[t] = batch.reward, batch.terminated, batch.truncated
+            self._account()
+
+        check_finite(raw_next, reward)
+        extras["first"] = first
+        if mask is not None:
+            extras["mask"] = mask
+        if carry is not None:
+            extras["carry"] = carry
+        obs, next_obs = normalise(raw_obs), normalise(raw_next)
+        if self.obs_normalizer is not None:
+            self.obs_normalizer.update(raw_obs)
+        if self.reward_normalizer is not None:
+            reward = self.reward_normalizer(reward, terminated | truncated)
+        return Steps(obs, action, reward, terminated, truncated, next_obs, extras)
+
+    def _account(self) -> None:
+        """Counts the step just made, and resets the environments whose episode it ended."""
+        batch = self.batch
+        self.episode_return += batch.raw_reward
+        self.episode_length += 1
+        self.first[:] = False
+        ended = np.flatnonzero(batch.terminated | batch.truncated).tolist()
+        if not ended:
+            return
+        for i in ended:
+            if batch.game_over[i]:  # else only a life was lost
+                self.episodes.append(
+                    Episode(
+                        self.env_steps,
+                        float(self.episode_return[i]),
+                        int(self.episode_length[i]),
+                        bool(batch.truncated[i] and not batch.terminated[i]),
+                        float(batch.success[i]),
+                        i,
+                    )
+                )
+                self.episode_return[i] = 0.0
+                self.episode_length[i] = 0
+        self._begin(ended)
+
+    def take_episodes(self) -> list[Episode]:
+        episodes, self.episodes = self.episodes, []
+        return episodes
+
+    # -- state -----------------------------------------------------------------------------------
+
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Everything needed to go on from here: arrays, and what JSON holds."""
+        arrays: Arrays = {
+            "first": self.first,
+            "episode_index": self.episode_index,
+            "episode_return": self.episode_return,
+            "episode_length": self.episode_length,
+        }
+        if self.carry is not None:
+            arrays["carry"] = self.carry
+        if self.reward_normalizer is not None:
+            arrays |= self.reward_normalizer.state()
+        arrays |= {f"trace/{k}": v for k, v in self._trace.to_arrays().items()}
+        plain = {
+            "vector_steps": self.vector_steps,
+            "obs_hashes": obs_hashes(self.batch),
+            "env_states": save_state(self.batch),
+        }
+        return arrays, plain
+
+    def load(self, arrays: Arrays, plain: dict[str, Any]) -> list[Restored]:
+        """Brings everything back, environments by replay; says of each whether it is exact."""
+        if len(arrays["first"]) != self.n_envs:
+            raise RunError(
+                f"The checkpoint has {len(arrays['first'])} environments, this run {self.n_envs}: "
+                "resume with the same n_envs."
+            )
+        self.vector_steps = plain["vector_steps"]
+        for name in ("first", "episode_index", "episode_return", "episode_length"):
+            getattr(self, name)[:] = arrays[name]
+        if self.carry is not None:
+            self.carry = arrays["carry"].copy()
+        if self.reward_normalizer is not None:
+            self.reward_normalizer.load(arrays)
+        saved = {
+            key.removeprefix("trace/"): v for key, v in arrays.items() if key.startswith("trace/")
+        }
+        traces = traces_from_arrays(saved, self.n_envs)
+        self._trace = TraceRecorder.from_traces(traces, self.batch.action_codec.size)
+        load_state(self.batch, plain["env_states"])
+        restored = restore(self.batch, traces, plain["obs_hashes"])
+        ended = np.flatnonzero(self.batch.terminated | self.batch.truncated).tolist()
+        if ended:  # only where the replay went astray: those begin a new episode
+            self.episode_return[ended], self.episode_length[ended] = 0.0, 0
+            self._begin(ended)
+        return restored
+
+
+def _put(rows: Tree, t: int, values: Tree) -> None:
+    if isinstance(rows, dict):
+        for key, array in rows.items():
+            array[t] = values[key]
+    else:
+        rows[t] = values

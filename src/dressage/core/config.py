@@ -1,0 +1,164 @@
+"""The settings of a run: one schema for files, flags and calls.
+
+`RunConfig` holds what every run has. An algorithm's `Config` inherits the field groups below that it
+uses and adds its own; both are flat, so that a user types `lr=3e-4` and never a path.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator
+
+from dressage.math.schedules import Schedule, parse_schedule
+
+Auto = Literal["auto"]
+
+
+def _write_schedule(value: float | Schedule) -> float | str:
+    return str(value) if isinstance(value, Schedule) else value
+
+
+Schedulable = Annotated[
+    Any,  # float | Schedule; the validator below gives one of the two
+    BeforeValidator(parse_schedule),
+    PlainSerializer(_write_schedule),
+]
+"""A number, or a schedule such as `linear(3e-4, 0, warmup=0.05)` over the run's progress."""
+
+
+class Settings(BaseModel):
+    """Frozen, and without unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    def at(self, progress: float) -> Self:
+        """The settings in force: each schedule replaced by its value at `progress` in [0, 1]."""
+        now = {
+            name: value(progress)
+            for name in type(self).model_fields
+            if isinstance(value := getattr(self, name), Schedule)
+        }
+        return self.model_copy(update=now) if now else self
+
+
+class RunConfig(Settings):
+    """What every run has, whatever the algorithm."""
+
+    env: str = Field(description="Gymnasium id, `module:Class` or `module:function`")
+    algo: str = Field("ppo", description="name of an algorithm, or `package.module` of your own")
+    env_steps: int = Field(
+        100_000, ge=1, description="budget: environment steps over all environments"
+    )
+    seed: int = Field(0, ge=0, lt=2**63, description="seed of the run; every draw derives from it")
+    seeds: int = Field(1, ge=1, le=1000, description="how many seeds to train: seed, seed+1, …")
+    n_envs: int | Auto = Field("auto", description="environments side by side; auto: 8")
+    engine: Literal["auto", "torch"] = Field("auto", description="what computes the updates")
+    device: str = Field("auto", description="auto, cpu, cuda, cuda:1, mps")
+    threads: int = Field(1, ge=1, description="torch threads; one is fastest for small networks")
+    precision: Literal["fp32", "bf16", "fp16"] = Field("fp32", description="of losses and networks")
+    compile: bool = Field(False, description="torch.compile the losses")
+    env_kwargs: dict[str, Any] = Field(default_factory=dict, description="given to the environment")
+    wrappers: list[str] = Field(
+        default_factory=list, description="wrappers by name, innermost first"
+    )
+    backend: Literal["auto", "inline", "process", "vector"] = Field(
+        "auto", description="how environments are stepped; auto measures"
+    )
+    normalize_obs: bool = Field(False, description="observations by running mean and deviation")
+    normalize_reward: bool = Field(False, description="rewards by the deviation of the return")
+    clip_obs: float = Field(10.0, gt=0, description="bound of a normalised observation")
+    clip_reward: float = Field(10.0, gt=0, description="bound of a normalised reward")
+    scale_actions: bool = Field(True, description="bounded actions are [-1, 1] to the policy")
+    net: str | None = Field(
+        None, description="`module:function` that makes the encoder of your own"
+    )
+    callbacks: list[str] = Field(default_factory=list, description="`module:Class` of your own")
+    trackers: list[str] = Field(
+        default_factory=list,
+        description="tensorboard, wandb, mlflow, trackio beside the run folder",
+    )
+    log_every: int | Auto = Field(
+        "auto", description="env steps; auto: an iteration or budget/1000"
+    )
+    checkpoint_every: int | Auto = Field(
+        "auto", description="env steps; auto: a tenth of the budget"
+    )
+    keep_checkpoints: int = Field(2, ge=1, description="newest checkpoints kept beside the best")
+    eval_every: int | Auto = Field(
+        "auto", description="env steps; auto: a tenth of the budget; 0: never"
+    )
+    eval_episodes: int = Field(10, ge=1, description="episodes of an evaluation during training")
+    final_eval_episodes: int = Field(20, ge=0, description="episodes of the evaluation at the end")
+    stop_at_return: float | None = Field(
+        None, description="ends the run when an evaluation reaches it"
+    )
+
+    @field_validator("wrappers", "callbacks", "trackers", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return [part for part in value.split(",") if part] if isinstance(value, str) else value
+
+
+class NetworkSettings(Settings):
+    """Networks of an actor and a critic."""
+
+    net_arch: list[int] | dict[str, list[int]] = Field(
+        [64, 64], description="hidden widths; or {policy: [...], value: [...]}"
+    )
+    activation: Literal["tanh", "relu", "gelu", "elu", "silu"] = Field(
+        "tanh", description="of hidden layers"
+    )
+    layer_norm: bool = Field(False, description="layer norm before each hidden activation")
+    share_features: bool = Field(False, description="one trunk for policy and value")
+    ortho_init: bool = Field(True, description="orthogonal weights, gains sqrt(2), 0.01 and 1")
+    recurrent: Literal["none", "gru", "lstm"] = Field(
+        "none", description="a recurrent cell, if any"
+    )
+    hidden_size: int = Field(64, ge=1, description="units of the recurrent cell")
+    log_std_init: float = Field(0.0, description="log of the first action deviation")
+    squash: bool = Field(False, description="tanh-squashed Gaussian instead of a clipped one")
+    use_sde: bool = Field(False, description="state-dependent exploration (gSDE)")
+    sde_sample_freq: int = Field(
+        -1, description="steps between its noise matrices; -1: an iteration"
+    )
+
+    @field_validator("net_arch", mode="after")
+    @classmethod
+    def _known_parts(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            value = {{"pi": "policy", "vf": "value"}.get(key, key): v for key, v in value.items()}
+            if set(value) != {"policy", "value"}:
+                raise ValueError(f"has the parts {sorted(value)}, expected policy and value")
+        return value
+
+
+class OptimizerSettings(Settings):
+    """One optimizer for all of a learner's networks, with its own rate for the value function."""
+
+    learning_rate: Schedulable = Field(3e-4, description="step size (alias lr)")
+    value_learning_rate: Schedulable | None = Field(
+        None, description="of the value network; none: the same"
+    )
+    optimizer: Literal["adam", "adamw", "sgd", "rmsprop", "rmsprop_tf", "lamb", "shampoo"] = Field(
+        "adam", description="rmsprop_tf puts epsilon inside the root"
+    )
+    optimizer_eps: float = Field(1e-5, gt=0, description="epsilon of the optimizer")
+    weight_decay: float = Field(0.0, ge=0, description="of the optimizer")
+    momentum: float = Field(0.0, ge=0, lt=1, description="of SGD and RMSprop")
+    betas: tuple[float, float] = Field((0.9, 0.999), description="of Adam, AdamW and LAMB")
+    rmsprop_alpha: float = Field(0.99, gt=0, lt=1, description="smoothing of RMSprop")
+    max_grad_norm: float = Field(0.5, gt=0, description="gradients are clipped to this norm")
+
+    @field_validator("value_learning_rate", mode="before")
+    @classmethod
+    def _none_or_schedule(cls, value: Any) -> Any:
+        return None if value in (None, "none") else parse_schedule(value)
+
+
+ALIASES = {
+    "lr": "learning_rate",
+    "value_lr": "value_learning_rate",
+    "steps": "env_steps",
+    "total_timesteps": "env_steps",
+}

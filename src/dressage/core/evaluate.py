@@ -1,0 +1,83 @@
+"""Held-out evaluation: the deterministic policy on episodes with seeds of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dressage.core.collector import Acted
+from dressage.core.rng import Rng
+from dressage.core.steps import Tree
+from dressage.envs.batch import EnvBatch
+
+Floats = npt.NDArray[np.float32]
+Choose = Callable[[Tree, "Floats | None", "npt.NDArray[np.bool_] | None"], Acted]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One entry per episode, in the order of their seeds."""
+
+    returns: npt.NDArray[np.float64]
+    lengths: npt.NDArray[np.int64]
+    successes: npt.NDArray[np.float64]  # NaN where the environment does not say
+
+    def metrics(self) -> dict[str, float]:
+        found = {
+            "val/roll/ep_rew_mean": float(self.returns.mean()),
+            "val/roll/ep_rew_std": float(self.returns.std()),
+            "val/roll/ep_rew_min": float(self.returns.min()),
+            "val/roll/ep_rew_max": float(self.returns.max()),
+            "val/roll/ep_len_mean": float(self.lengths.mean()),
+            "val/roll/episodes": len(self.returns),
+        }
+        known = self.successes[~np.isnan(self.successes)]
+        if known.size:
+            found["val/roll/success_rate"] = float(known.mean())
+        return found
+
+
+def evaluate(
+    choose: Choose, batch: EnvBatch, episodes: int, rng: Rng, index: int, carry_size: int = 0
+) -> Evaluation:
+    """Plays `episodes` episodes; the seeds depend on the run's seed and `index` alone.
+
+    Each environment plays a fixed share of the episodes, so that short episodes are not favoured.
+    """
+    n = batch.n_envs
+    returns, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
+    successes = np.full(episodes, np.nan)
+    carry = np.zeros((n, carry_size), np.float32) if carry_size else None
+    playing = np.arange(n)  # the episode that each environment plays; beyond the last: idle
+    left = episodes
+
+    def begin(rows: list[int]) -> None:
+        # an idle environment plays on, unseen, so that the others need not be told apart
+        seeds = [rng.episode_seed(int(playing[i]), index, "evaluate") for i in rows]
+        batch.reset_many(rows, seeds)
+        if carry is not None:
+            carry[rows] = 0.0
+
+    begin(list(range(n)))
+    while left:
+        acted = choose(batch.obs, carry, batch.mask)
+        if carry is not None:
+            carry[:] = acted.carry
+        batch.step(acted.action)
+        active = playing < episodes
+        at = playing[active]
+        returns[at] += batch.raw_reward[active]
+        lengths[at] += 1
+        ended = np.flatnonzero(batch.terminated | batch.truncated).tolist()
+        for i in ended:
+            if batch.game_over[i]:
+                if playing[i] < episodes:
+                    successes[playing[i]] = batch.success[i]
+                    left -= 1
+                playing[i] += n
+        if ended and left:
+            begin(ended)
+    return Evaluation(returns, lengths, successes)

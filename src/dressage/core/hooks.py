@@ -1,0 +1,51 @@
+"""What a hook (a display, a tracker, a person's callback) sees of a run, and may ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class Moment:
+    """The state of a run when a hook is called. Reading is free; asking is `log`, `stop`, `checkpoint`."""
+
+    env_steps: int
+    budget: int
+    updates: int
+    episodes: int
+    wall_seconds: float
+    metrics: Mapping[str, float]  # of the newest row, iteration or evaluation
+    path: Path  # of the run
+    log: Callable[[str, float], None]  # adds a metric to the current interval
+    stop: Callable[[str], None]  # ends the run cleanly after this iteration, with a reason
+    checkpoint: Callable[[], None]  # asks for a checkpoint after this iteration
+    policy: Any = None  # the learner, for those who must look inside
+
+    @property
+    def progress(self) -> float:
+        return self.env_steps / self.budget
+
+
+class Hook:
+    """Override what you need. State that must survive a resume goes into `state` and `load`."""
+
+    def on_start(self, moment: Moment) -> None: ...
+
+    def on_iteration(self, moment: Moment) -> None: ...
+
+    def on_row(self, moment: Moment) -> None: ...
+
+    def on_evaluation(self, moment: Moment) -> None: ...
+
+    def on_checkpoint(self, moment: Moment) -> None: ...
+
+    def on_end(self, moment: Moment) -> None: ...
+
+    def state(self) -> dict[str, Any]:
+        """JSON; saved with each checkpoint."""
+        return {}
+
+    def load(self, state: Mapping[str, Any]) -> None: ...

@@ -1,0 +1,284 @@
+"""`Learner`: networks, parameters and optimizers, and the one seam through which gradients pass.
+
+Parameters of a group lie in one flat tensor (each module's parameter is a view of it), and so do
+their gradients: the norm, the clipping and the optimizer then cost a few calls instead of a few per
+layer, which halves an update of small networks (benchmarks: 1.9 to 2.3 times the speed of one
+tensor a layer). The native engine uses the same layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dressage.core.optimizers import make_optimizer
+from dressage.core.steps import Steps, map_steps
+from dressage.errors import RunError
+from dressage.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from dressage.core.config import OptimizerSettings
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+Loss = Callable[..., tuple[Any, dict[str, Any]]]
+
+DORMANT_TAU = 0.025  # Sokar et al. 2023, "The dormant neuron phenomenon", section 3
+
+
+class Group:
+    """The parameters that one optimizer steps: named chunks, each with its own learning rate."""
+
+    def __init__(self, chunks: Mapping[str, nn.Module], settings: OptimizerSettings) -> None:
+        self.modules = dict(chunks)
+        self.max_grad_norm = settings.max_grad_norm
+        sizes = {
+            name: sum(p.numel() for p in module.parameters()) for name, module in chunks.items()
+        }
+        first = next(p for module in chunks.values() for p in module.parameters())
+        self.flat = torch.empty(sum(sizes.values()), dtype=first.dtype, device=first.device)
+        self.gradient = torch.zeros_like(self.flat)
+        self.values: dict[str, Tensor] = {}  # chunk -> view of flat
+        self.gradients: dict[str, Tensor] = {}  # chunk -> view of gradient
+        start = 0
+        for name, module in chunks.items():
+            self.values[name] = self.flat[start : start + sizes[name]]
+            self.gradients[name] = self.gradient[start : start + sizes[name]]
+            start = self._adopt(module, start)
+        self.optimizer = make_optimizer(self.values, self.gradients, self.modules, settings)
+
+    def _adopt(self, module: nn.Module, start: int) -> int:
+        """Moves the module's parameters into the flat tensor; returns where the next begin."""
+        for parameter in module.parameters():
+            end = start + parameter.numel()
+            view = self.flat[start:end].view_as(parameter)
+            view.copy_(parameter.detach())
+            parameter.data = view
+            parameter.grad = self.gradient[start:end].view_as(parameter)
+            start = end
+        return start
+
+
+class Learner:
+    """All that learning changes. Algorithms build it in `init` and call `step` in `update`."""
+
+    def __init__(
+        self, *, device: str = "cpu", precision: str = "fp32", compile: bool = False
+    ) -> None:
+        self.device = device
+        self.precision = precision
+        self.compile = compile
+        self.nets: dict[str, Any] = {}
+        self.groups: dict[str, Group] = {}
+        self.updates = 0
+        self.inspect_next = False  # the next step also measures what is too costly for every step
+        self._compiled: dict[Loss, Loss] = {}
+        self._scaler = torch.amp.GradScaler(device) if precision == "fp16" else None
+
+    def add_net(self, name: str, net: nn.Module) -> Any:
+        self.nets[name] = net.to(self.device)
+        return self.nets[name]
+
+    def add_group(
+        self, name: str, chunks: Mapping[str, nn.Module], settings: OptimizerSettings
+    ) -> None:
+        self.groups[name] = Group(chunks, settings)
+
+    def set_learning_rate(self, group: str, rates: Mapping[str, float]) -> None:
+        for parameters in self.groups[group].optimizer.param_groups:
+            parameters["lr"] = rates[parameters["name"]]
+
+    def tensors(self, steps: Steps) -> Steps:
+        """A batch of numpy arrays as tensors on the device (no copy on a CPU)."""
+        if self.device == "cpu":
+            return map_steps(torch.from_numpy, steps)
+        return map_steps(lambda x: torch.from_numpy(x).to(self.device, non_blocking=True), steps)
+
+    def step(self, group: str, loss: Loss, *args: Any) -> dict[str, Tensor]:
+        """One update: loss, gradient, norm, clipping, guard against non-finite numbers, optimizer.
+
+        `loss(nets, *args) -> (scalar, metrics)`. Returns the metrics with the gradient's added, as
+        tensors: reading them is left to the log interval.
+        """
+        g = self.groups[group]
+        inspect, self.inspect_next = self.inspect_next, False
+        with self._autocast(), self._activations(g) if inspect else nullcontext({}) as dormant:
+            total, metrics = self._maybe_compiled(loss)(self.nets, *args)
+        g.gradient.zero_()
+        if self._scaler is not None:
+            self._scaler.scale(total).backward()
+            g.gradient.div_(self._scaler.get_scale())
+        else:
+            total.backward()
+
+        norms = {name: torch.linalg.vector_norm(grad) for name, grad in g.gradients.items()}
+        norm = torch.linalg.vector_norm(torch.stack(list(norms.values())))
+        # A gradient that is not finite is dropped whole, so that the weights survive it; the
+        # trainer sees `skipped_updates` and stops the run when it goes on.
+        finite = torch.isfinite(norm)
+        scale = torch.clamp(g.max_grad_norm / (norm + 1e-6), max=1.0)
+        g.gradient.mul_(torch.where(finite, scale, 0.0)).nan_to_num_(0.0, 0.0, 0.0)
+        before = g.flat.clone() if inspect else None
+        g.optimizer.step()
+        if self._scaler is not None:
+            self._scaler.update()
+        self.updates += 1
+
+        for name, value in norms.items():
+            metrics[f"train/metrics/grad_norm/{name}"] = value
+        metrics["train/metrics/grad_norm/total"] = norm
+        metrics["train/metrics/grad_clipped"] = (norm > g.max_grad_norm).float()
+        metrics["train/metrics/skipped_updates"] = (~finite).float()
+        if before is not None:
+            metrics.update(dormant)
+            metrics.update(self._weight_metrics(g, before))
+        return metrics
+
+    def _maybe_compiled(self, loss: Loss) -> Loss:
+        if not self.compile:
+            return loss
+        if loss not in self._compiled:
+            self._compiled[loss] = torch.compile(loss)
+        return self._compiled[loss]
+
+    def _autocast(self) -> Any:
+        if self.precision == "fp32":
+            return nullcontext()
+        dtype = torch.bfloat16 if self.precision == "bf16" else torch.float16
+        return torch.autocast(self.device.partition(":")[0], dtype=dtype)
+
+    @contextmanager
+    def _activations(self, group: Group) -> Iterator[dict[str, Tensor]]:
+        """Share of dormant units by chunk: mean |activation| at most tau times the layer's mean."""
+        found: dict[str, list[Tensor]] = {name: [] for name in group.modules}
+        hooks = []
+
+        def watch(name: str) -> Any:
+            def hook(module: nn.Module, inputs: Any, output: Tensor) -> None:
+                size = output.detach().float().abs().flatten(0, -2).mean(0)
+                found[name].append((size <= DORMANT_TAU * size.mean()).float())
+
+            return hook
+
+        for name, module in group.modules.items():
+            hooks += [
+                layer.register_forward_hook(watch(name))
+                for layer in module.modules()
+                if getattr(layer, "is_activation", False)
+            ]
+        result: dict[str, Tensor] = {}
+        try:
+            yield result
+        finally:
+            for handle in hooks:
+                handle.remove()
+        for name, layers in found.items():
+            if layers:
+                result[f"train/metrics/dormant_share/{name}"] = torch.cat(layers).mean()
+
+    def _weight_metrics(self, group: Group, before: Tensor) -> dict[str, Tensor]:
+        metrics, start = {}, 0
+        for name, value in group.values.items():
+            old = before[start : start + value.numel()]
+            start += value.numel()
+            norm = torch.linalg.vector_norm(old)
+            change = torch.linalg.vector_norm(value.detach() - old)
+            metrics[f"train/metrics/weight_norm/{name}"] = norm
+            metrics[f"train/metrics/update_to_weight/{name}"] = change / (norm + 1e-12)
+        return metrics
+
+    # -- state -----------------------------------------------------------------------------------
+
+    def weights(self) -> Arrays:
+        """Parameters and buffers of every network, by name."""
+        return {
+            f"{net}.{name}": value.detach().cpu().numpy()
+            for net, module in self.nets.items()
+            for name, value in module.state_dict().items()
+        }
+
+    def load_weights(self, arrays: Arrays) -> None:
+        mine = {
+            f"{net}.{name}": value
+            for net, module in self.nets.items()
+            for name, value in module.state_dict().items()
+        }
+        if missing := sorted(mine.keys() - arrays.keys()):
+            raise RunError(
+                f"The checkpoint lacks the weights {missing[:3]}: it is of another network."
+            )
+        for name, value in mine.items():
+            if tuple(value.shape) != arrays[name].shape:
+                raise RunError(
+                    f"The checkpoint's {name} has shape {arrays[name].shape}, this network's has "
+                    f"{tuple(value.shape)}: use the settings that the checkpoint was trained with."
+                )
+            value.copy_(torch.from_numpy(np.array(arrays[name])))
+
+    def optimizer_state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Moments of every group as arrays, and what is not an array (step counts, scales)."""
+        arrays: Arrays = {}
+        plain: dict[str, Any] = {"updates": self.updates}
+        for name, group in self.groups.items():
+            flatten(f"{name}/", group.optimizer.state_dict()["state"], arrays, plain)
+        if self._scaler is not None:
+            plain["scaler"] = self._scaler.state_dict()
+        return arrays, plain
+
+    def load_optimizer_state(self, arrays: Arrays, plain: dict[str, Any]) -> None:
+        self.updates = plain["updates"]
+        for name, group in self.groups.items():
+            state = group.optimizer.state_dict()
+            state["state"] = unflatten(f"{name}/", arrays, plain)
+            group.optimizer.load_state_dict(state)
+        if self._scaler is not None:
+            self._scaler.load_state_dict(plain["scaler"])
+
+
+def flatten(prefix: str, tree: Any, arrays: Arrays, plain: dict[str, Any]) -> None:
+    """Splits nested dicts and lists of tensors and numbers into named arrays and plain values.
+
+    Lists are marked by `[i]` keys and whole-number keys by `#i`, so that `unflatten` can tell.
+    """
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            flatten(
+                f"{prefix}#{key}/" if isinstance(key, int) else f"{prefix}{key}/",
+                value,
+                arrays,
+                plain,
+            )
+    elif isinstance(tree, list | tuple):
+        for i, value in enumerate(tree):
+            flatten(f"{prefix}[{i}]/", value, arrays, plain)
+    elif isinstance(tree, torch.Tensor):
+        arrays[prefix[:-1]] = tree.detach().cpu().numpy()
+    else:
+        plain[prefix[:-1]] = tree
+
+
+def unflatten(prefix: str, arrays: Arrays, plain: dict[str, Any]) -> Any:
+    """The nested dicts and lists that `flatten` split."""
+    root: dict[Any, Any] = {}
+    leaves: dict[str, Any] = {name: torch.from_numpy(np.array(v)) for name, v in arrays.items()}
+    for name, value in (leaves | plain).items():
+        if not name.startswith(prefix):
+            continue
+        *path, last = name[len(prefix) :].split("/")
+        node = root
+        for key in path:
+            node = node.setdefault(key, {})
+        node[last] = value
+    return _rebuild(root)
+
+
+def _rebuild(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return node
+    if node and all(key.startswith("[") for key in node):
+        return [_rebuild(node[f"[{i}]"]) for i in range(len(node))]
+    return {int(k[1:]) if k.startswith("#") else k: _rebuild(v) for k, v in node.items()}

@@ -1,0 +1,79 @@
+"""`Memory`: what learning samples from. `add(steps)`, `batches(rng)`, and a state that is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dressage.core.rng import Rng
+from dressage.core.steps import Steps, map_steps
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class Rollout:
+    """The newest `[T, N]` steps, dealt out in shuffled minibatches of one size, then dropped.
+
+    `sequence_length=None`: single steps, `[B, …]`. Else sequences `[L, B, …]`, for recurrent
+    networks: the rollout is cut into pieces of L steps, whose first carry comes with them.
+    """
+
+    def __init__(
+        self, batch_size: int, n_epochs: int = 1, sequence_length: int | None = None
+    ) -> None:
+        self.batch_size, self.n_epochs = batch_size, n_epochs
+        self.sequence_length = sequence_length
+        self.epochs = 0  # dealt so far: the index of the next shuffle
+        self._steps: Steps | None = None
+
+    def add(self, steps: Steps) -> None:
+        self._steps = steps
+
+    @property
+    def batches_per_epoch(self) -> int:
+        assert self._steps is not None, "add(steps) comes first"
+        return self._steps.reward.size // self.batch_size
+
+    def batches(self, rng: Rng) -> Iterator[Steps]:
+        """`n_epochs` passes over the steps, each in a new order, `batch_size` at a time."""
+        for _ in range(self.n_epochs):
+            if self.sequence_length is None:
+                shuffled, rows = self._shuffle_steps(rng), self.batch_size
+            else:
+                shuffled, rows = (
+                    self._shuffle_sequences(rng),
+                    self.batch_size // self.sequence_length,
+                )
+            self.epochs += 1
+            for i in range(self.batches_per_epoch):
+                at = slice(i * rows, (i + 1) * rows)
+                index = at if self.sequence_length is None else (slice(None), at)
+                yield map_steps(lambda x, index=index: x[index], shuffled)
+
+    def _shuffle_steps(self, rng: Rng) -> Steps:
+        """`[T, N, …] -> [T * N, …]`, one copy an epoch; minibatches are then views."""
+        assert self._steps is not None
+        order = rng.permutation("minibatch", self._steps.reward.size, self.epochs)
+        return map_steps(lambda x: x.reshape(-1, *x.shape[2:])[order], self._steps)
+
+    def _shuffle_sequences(self, rng: Rng) -> Steps:
+        """`[T, N, …] -> [L, T / L * N, …]`, whole sequences shuffled."""
+        assert self._steps is not None and self.sequence_length is not None
+        length = self.sequence_length
+        pieces = self._steps.reward.shape[0] // length
+        order = rng.permutation("minibatch", pieces * self._steps.reward.shape[1], self.epochs)
+
+        def cut(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            x = x.reshape(pieces, length, *x.shape[1:]).swapaxes(0, 1)  # [L, pieces, N, …]
+            return x.reshape(length, -1, *x.shape[3:])[:, order]
+
+        return map_steps(cut, self._steps)
+
+    def state(self) -> Arrays:
+        return {"epochs": np.array(self.epochs)}
+
+    def load(self, arrays: Arrays) -> None:
+        self.epochs = int(arrays["epochs"])

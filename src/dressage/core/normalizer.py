@@ -1,0 +1,82 @@
+"""Normalising observations and rewards by running statistics, which the policy's artefact carries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dressage.core.steps import Tree
+from dressage.math.running import RunningMoments
+
+EPSILON = 1e-8
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class ObsNormalizer:
+    """Mean and deviation of the vector part of observations; images pass through.
+
+    The statistics stand still while steps are collected and move between collections: the policy
+    that acted and the policy that learns then see the very same numbers (the first importance
+    ratio is exactly 1), and one matrix operation serves a whole rollout.
+    """
+
+    def __init__(self, size: int, clip: float) -> None:
+        self.moments = RunningMoments((size,))
+        self.clip = np.float32(clip)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        self._mean = self.moments.mean.astype(np.float32)
+        self._scale = (1.0 / np.sqrt(self.moments.var + EPSILON)).astype(np.float32)
+
+    def __call__(self, obs: Tree) -> Tree:
+        if isinstance(obs, dict):
+            return obs | {"vector": self(obs["vector"])}
+        return np.clip((obs - self._mean) * self._scale, -self.clip, self.clip)
+
+    def update(self, obs: Tree) -> None:
+        """Merges raw observations `[..., D]`."""
+        self.moments.update(obs["vector"] if isinstance(obs, dict) else obs)
+        self._refresh()
+
+    def state(self) -> Arrays:
+        return {f"normalizer/obs/{k}": v for k, v in self.moments.state().items()}
+
+    def load(self, arrays: Arrays) -> None:
+        self.moments.load({k: arrays[f"normalizer/obs/{k}"] for k in self.moments.state()})
+        self._refresh()
+
+
+class RewardNormalizer:
+    """Divides rewards by the running deviation of the discounted return (37 PPO details, no. 12)."""
+
+    def __init__(self, n_envs: int, gamma: float, clip: float) -> None:
+        self.moments = RunningMoments(())
+        self.discounted = np.zeros(n_envs)  # return so far of each environment's episode
+        self.gamma = gamma
+        self.clip = np.float32(clip)
+
+    def __call__(
+        self, reward: npt.NDArray[np.float32], done: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.float32]:
+        """`[T, N]` raw rewards and episode ends: moves the statistics, then normalises with them."""
+        returns = np.empty(reward.shape)
+        keep = ~done
+        for t in range(len(reward)):
+            self.discounted *= self.gamma
+            self.discounted += reward[t]
+            returns[t] = self.discounted
+            self.discounted *= keep[t]
+        self.moments.update(returns)
+        scale = np.float32(1.0 / np.sqrt(self.moments.var + EPSILON))
+        return np.clip(reward * scale, -self.clip, self.clip)
+
+    def state(self) -> Arrays:
+        state = {f"normalizer/reward/{k}": v for k, v in self.moments.state().items()}
+        return state | {"normalizer/reward/discounted": self.discounted.copy()}
+
+    def load(self, arrays: Arrays) -> None:
+        self.moments.load({k: arrays[f"normalizer/reward/{k}"] for k in self.moments.state()})
+        self.discounted[:] = arrays["normalizer/reward/discounted"]

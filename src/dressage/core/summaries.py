@@ -1,0 +1,73 @@
+"""Metrics that are the same for every algorithm: of experience, of hyperparameters, of updates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dressage.core.config import Settings
+from dressage.core.steps import Steps
+from dressage.envs.spaces import ActionCodec
+from dressage.lazy import torch
+
+SATURATED = 0.98  # share of the half range beyond which a continuous action counts as saturated
+
+
+def mean_of(collected: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Means over minibatches of metrics kept as tensors: one read of the device for all of them."""
+    names: dict[str, list[Any]] = {}
+    for metrics in collected:
+        for name, value in metrics.items():
+            names.setdefault(name, []).append(value)
+    means = torch.stack([torch.stack(values).mean() for values in names.values()])
+    return dict(zip(names, means.tolist(), strict=True))
+
+
+def experience_metrics(steps: Steps, action: ActionCodec) -> dict[str, float]:
+    """Statistics of one collection: observations, rewards, actions."""
+    metrics = {
+        "train/roll/reward_mean": float(steps.reward.mean()),
+        "train/roll/reward_std": float(steps.reward.std()),
+    }
+    vector = steps.obs.get("vector") if isinstance(steps.obs, dict) else steps.obs
+    if vector is not None and vector.dtype == np.float32:
+        metrics["train/roll/obs_mean"] = float(vector.mean())
+        metrics["train/roll/obs_std"] = float(vector.std())
+        metrics["train/roll/obs_abs_max"] = float(np.abs(vector).max())
+    return metrics | action_metrics(steps.action, action)
+
+
+def action_metrics(actions: npt.NDArray[np.float32], codec: ActionCodec) -> dict[str, float]:
+    """How choices are spread (of the most lopsided choice), and how far dimensions saturate."""
+    metrics: dict[str, float] = {}
+    if codec.categories:
+        shares = [
+            np.bincount(actions[..., i].ravel().astype(np.int64), minlength=n)
+            / actions[..., i].size
+            for i, n in enumerate(codec.categories)
+        ]
+        entropies = [float(-(p[p > 0] * np.log(p[p > 0])).sum()) for p in shares]
+        metrics["train/roll/action_share_max"] = max(float(p.max()) for p in shares)
+        metrics["train/roll/action_entropy"] = float(np.mean(entropies))
+    if codec.continuous:
+        x = actions[..., len(codec.categories) :]
+        metrics["train/roll/action_mean"] = float(x.mean())
+        metrics["train/roll/action_std"] = float(x.std(axis=(0, 1)).mean())
+        half, middle = (codec.high - codec.low) / 2, (codec.high + codec.low) / 2
+        with np.errstate(invalid="ignore"):  # no bound, no middle, no saturation
+            beyond = np.abs(x - middle) >= SATURATED * half
+        metrics["train/roll/action_saturation"] = float(beyond.mean())
+    return metrics
+
+
+def hyperparameters_in_force(cfg: Settings, names: Sequence[str]) -> dict[str, float]:
+    """`train/hp/*` of the settings in force; one that is off has no cell."""
+    short = {"learning_rate": "lr", "value_learning_rate": "value_lr"}
+    return {
+        f"train/hp/{short.get(name, name)}": float(value)
+        for name in names
+        if (value := getattr(cfg, name)) is not None
+    }

@@ -1,0 +1,309 @@
+"""`Trainer`: one loop for every algorithm: collect, prepare, add, update, record, evaluate, save."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dressage.core.algorithm import Algorithm
+from dressage.core.collector import Acted, Collector
+from dressage.core.config import RunConfig
+from dressage.core.evaluate import Evaluation, evaluate
+from dressage.core.hooks import Hook, Moment
+from dressage.core.learner import Learner
+from dressage.core.recorder import Recorder
+from dressage.core.rng import Rng
+from dressage.core.steps import Tree
+from dressage.core.summaries import experience_metrics, hyperparameters_in_force
+from dressage.envs.batch import EnvBatch
+from dressage.envs.restore import Restored
+from dressage.errors import TrainingError
+from dressage.math.schedules import Schedule
+from dressage.runs.checkpoint import Checkpoint, prune, save_checkpoint, set_best
+from dressage.runs.writer import RunWriter
+
+SKIPPED_IN_A_ROW = 3  # iterations in which every update was dropped, after which the run has failed
+
+
+@dataclass
+class Clock:
+    """The counters of a run. Everything here is saved."""
+
+    env_steps: int = 0
+    iterations: int = 0
+    evaluations: int = 0
+    best_return: float = -math.inf
+    best: dict[str, Any] | None = None  # {"env_steps", "evaluation"} of the best checkpoint
+    scheduled: list[int] = field(
+        default_factory=list
+    )  # env steps of planned checkpoints still kept
+    lost_iterations: int = 0
+    wall_seconds: float = 0.0  # of training, over all processes
+
+
+class Trainer:
+    """Owns the parts of one run and moves them forward; `run()` returns the reason it ended."""
+
+    def __init__(
+        self,
+        *,
+        algo: Algorithm,
+        run: RunConfig,
+        cfg: Any,
+        learner: Learner,
+        collector: Collector,
+        eval_batch: EnvBatch | None,
+        writer: RunWriter,
+        rng: Rng,
+        hooks: Sequence[Hook] = (),
+    ) -> None:
+        self.algo, self.cfg_run, self.cfg = algo, run, cfg
+        self.learner, self.collector, self.eval_batch = learner, collector, eval_batch
+        self.memory = algo.memory(cfg)
+        self.writer, self.rng, self.hooks = writer, rng, list(hooks)
+        self.clock = Clock()
+        self.iteration_steps = algo.rollout_length(cfg) * collector.n_envs
+        budget = run.env_steps
+        self.log_every = _every(run.log_every, max(self.iteration_steps, budget // 1000))
+        self.checkpoint_every = _every(run.checkpoint_every, max(1, budget // 10))
+        self.eval_every = _every(run.eval_every, max(1, budget // 10))
+        self.recorder = Recorder(writer, self.log_every)
+        self.scheduled = [
+            f
+            for f in type(cfg).model_fields
+            if f in REPORTED_SETTINGS or isinstance(getattr(cfg, f), Schedule)
+        ]
+        self.evaluation: Evaluation | None = None  # the newest
+        self.stop_reason: str | None = None
+        self._save_requested = False
+        self._began = time.perf_counter()
+
+    # -- the loop --------------------------------------------------------------------------------
+
+    def run(self) -> str:
+        """Trains until the budget is used or someone asks to stop; saves, and says why it ended."""
+        clock, budget = self.clock, self.cfg_run.env_steps
+        self._call("on_start")
+        while clock.env_steps < budget and self.stop_reason is None:
+            before = clock.env_steps
+            self._iterate()
+            done = clock.env_steps >= budget
+            best = self._evaluation_due(before) and self._evaluate()
+            if done or self.recorder.due(clock.env_steps):
+                self._write_row()
+            # The only place that saves: between two iterations, with everything of the last written.
+            planned = done or _crossed(before, clock.env_steps, self.checkpoint_every)
+            if planned or best or self._save_requested or self.stop_reason is not None:
+                self.save(planned)
+        self._call("on_end")
+        return "finished" if clock.env_steps >= budget else (self.stop_reason or "stopped")
+
+    def request_stop(self, reason: str) -> None:
+        """Ends the run after the current iteration, with a checkpoint."""
+        self.stop_reason = reason
+
+    def _iterate(self) -> None:
+        clock, recorder, learner = self.clock, self.recorder, self.learner
+        cfg = self.cfg.at(clock.env_steps / self.cfg_run.env_steps)
+        learner.inspect_next = recorder.due(clock.env_steps + self.iteration_steps)
+
+        with recorder.timed("collect"):
+            steps = self.collector.collect(self._act, self.algo.rollout_length(cfg))
+        with recorder.timed("prepare"):
+            steps, prepared = self.algo.prepare(learner, steps, cfg)
+            self.memory.add(steps)
+        with recorder.timed("update"):
+            updated = self.algo.update(learner, self.memory, self.rng, cfg)
+
+        with recorder.timed("record"):
+            clock.env_steps = self.collector.env_steps
+            clock.iterations += 1
+            self._guard(updated)
+            recorder.add_episodes(self.collector.take_episodes())
+            recorder.add(experience_metrics(steps, self.collector.batch.action_codec))
+            recorder.add(prepared)
+            recorder.add(updated)
+            recorder.add(hyperparameters_in_force(cfg, self.scheduled))
+            recorder.add({"train/cnt/iterations": clock.iterations})
+            self._call("on_iteration", updated)
+
+    def _act(self, obs: Tree, carry: Any, mask: Any, index: int) -> Acted:
+        noise = self.algo.noise(self.rng, index, self.collector.n_envs, self.learner, self.cfg)
+        return self.algo.act(self.learner, obs, carry, mask, noise)
+
+    def _guard(self, updated: dict[str, float]) -> None:
+        """A run whose gradients stay non-finite has failed; the last checkpoint is still good."""
+        lost = updated.get("train/metrics/skipped_updates", 0.0) >= 1.0
+        self.clock.lost_iterations = self.clock.lost_iterations + 1 if lost else 0
+        if self.clock.lost_iterations >= SKIPPED_IN_A_ROW:
+            raise TrainingError(
+                f"Every gradient of the last {SKIPPED_IN_A_ROW} iterations was NaN or infinite (at "
+                f"{self.clock.env_steps} env steps), so training cannot go on. The weights are those "
+                "from before. Likely causes: a learning rate far too high, rewards or observations "
+                "of huge size (try normalize_reward=true, normalize_obs=true)."
+            )
+
+    def _write_row(self) -> None:
+        with self.recorder.timed("record"):
+            row = self.recorder.write_row(
+                {
+                    "env_steps": self.clock.env_steps,
+                    "updates": self.learner.updates,
+                    "wall_seconds": round(self.wall_seconds(), 3),
+                }
+            )
+            self._call("on_row", row)
+
+    # -- evaluation ------------------------------------------------------------------------------
+
+    def _evaluation_due(self, before: int) -> bool:
+        if self.eval_batch is None:
+            return False
+        if self.clock.env_steps >= self.cfg_run.env_steps:
+            return self.cfg_run.final_eval_episodes > 0
+        return self.eval_every > 0 and _crossed(before, self.clock.env_steps, self.eval_every)
+
+    def _evaluate(self) -> bool:
+        """Plays the evaluation's episodes; True if its mean return is the best so far."""
+        clock, run = self.clock, self.cfg_run
+        final = clock.env_steps >= run.env_steps
+        episodes = run.final_eval_episodes if final else run.eval_episodes
+        assert self.eval_batch is not None
+        with self.recorder.timed("evaluate"):
+            size = self.algo.carry_size(self.learner)
+            self.evaluation = evaluate(
+                self._choose, self.eval_batch, episodes, self.rng, clock.evaluations, size
+            )
+        clock.evaluations += 1
+        metrics = self.evaluation.metrics()
+        self.recorder.add(metrics)
+        self._call("on_evaluation", metrics)
+        mean = metrics["val/roll/ep_rew_mean"]
+        if run.stop_at_return is not None and mean >= run.stop_at_return:
+            self.request_stop("stop_at_return")
+        if mean <= clock.best_return:
+            return False
+        clock.best_return = mean
+        clock.best = {"env_steps": clock.env_steps, "evaluation": metrics}
+        return True
+
+    def _choose(self, obs: Tree, carry: Any, mask: Any) -> Acted:
+        normalizer = self.collector.obs_normalizer
+        return self.algo.act(
+            self.learner, normalizer(obs) if normalizer else obs, carry, mask, None
+        )
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def wall_seconds(self) -> float:
+        return self.clock.wall_seconds + time.perf_counter() - self._began
+
+    def save(self, planned: bool = False) -> Path:
+        """Writes a checkpoint of everything.
+
+        Planned checkpoints lie on a fixed grid and are kept; one made because somebody stopped the
+        run goes when the next is complete, so that a stopped and resumed run ends with the same
+        files as one that was never stopped.
+        """
+        clock = self.clock
+        with self.recorder.timed("checkpoint"):
+            if planned:
+                clock.scheduled = [*clock.scheduled, clock.env_steps][
+                    -self.cfg_run.keep_checkpoints :
+                ]
+            self._save_requested = False
+            self.writer.sync()
+            offsets = self.writer.offsets()
+            path = save_checkpoint(self.writer.path, clock.env_steps, *self._state(), offsets)
+            self._point_at_best()
+            prune(self.writer.path, keep_last=1, keep=clock.scheduled)
+        self._call("on_checkpoint")
+        return path
+
+    def _point_at_best(self) -> None:
+        if self.clock.best is not None:
+            set_best(self.writer.path, **self.clock.best)
+
+    def _state(self) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, Any]]:
+        optimizer, optimizer_plain = self.learner.optimizer_state()
+        collector, collector_plain = self.collector.state()
+        policy = self.learner.weights()
+        if self.collector.obs_normalizer is not None:
+            policy |= self.collector.obs_normalizer.state()
+        parts = {
+            "policy": policy,
+            "optimizer": optimizer,
+            "collector": collector,
+            "memory": self.memory.state(),
+        }
+        meta = {
+            "clock": asdict(self.clock) | {"wall_seconds": self.wall_seconds()},
+            "optimizer": optimizer_plain,
+            "collector": collector_plain,
+            "recorder": self.recorder.state(),
+            "hooks": [hook.state() for hook in self.hooks],
+        }
+        return parts, meta
+
+    def load(self, checkpoint: Checkpoint) -> list[Restored]:
+        """Goes back to a checkpoint; says of each environment whether it came back exactly."""
+        parts, meta = checkpoint.parts, checkpoint.meta
+        self.clock = Clock(**meta["clock"])
+        self.clock.best_return = float(self.clock.best_return)  # JSON has no infinities: a string
+        self._began = time.perf_counter()
+        self.learner.load_weights(parts["policy"])
+        self.learner.load_optimizer_state(parts["optimizer"], meta["optimizer"])
+        if self.collector.obs_normalizer is not None:
+            self.collector.obs_normalizer.load(parts["policy"])
+        self.memory.load(parts["memory"])
+        self.recorder.load(meta["recorder"])
+        for hook, state in zip(self.hooks, meta["hooks"], strict=False):
+            hook.load(state)
+        self._point_at_best()  # a crash may have come between a checkpoint and its pointer
+        return self.collector.load(parts["collector"], meta["collector"])
+
+    def _call(self, name: str, metrics: dict[str, float] | None = None) -> None:
+        if not self.hooks:
+            return
+        moment = Moment(
+            env_steps=self.clock.env_steps,
+            budget=self.cfg_run.env_steps,
+            updates=self.learner.updates,
+            episodes=self.recorder.episodes,
+            wall_seconds=self.wall_seconds(),
+            metrics=metrics or self.recorder.row,
+            path=self.writer.path,
+            log=lambda key, value: self.recorder.add({key: float(value)}),
+            stop=self.request_stop,
+            checkpoint=self._request_save,
+            policy=self.learner,
+        )
+        for hook in self.hooks:
+            getattr(hook, name)(moment)
+
+    def _request_save(self) -> None:
+        self._save_requested = True
+
+
+REPORTED_SETTINGS = (
+    "learning_rate",
+    "value_learning_rate",
+    "clip_range",
+    "clip_range_vf",
+    "ent_coef",
+)
+
+
+def _crossed(before: int, now: int, every: int) -> bool:
+    """Whether a multiple of `every` lies in (before, now]: a grid that no stop can shift."""
+    return now // every > before // every
+
+
+def _every(value: int | str, auto: int) -> int:
+    return auto if isinstance(value, str) else value

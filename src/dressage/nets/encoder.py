@@ -1,0 +1,89 @@
+"""Encoders: from a canonical observation to a feature vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dressage.errors import ConfigError
+from dressage.nets.mlp import make_activation
+
+
+class Cnn(nn.Module):
+    """The network of Mnih et al. 2015 (8x8/4, 4x4/2, 3x3/1, 512 units), smaller for small images.
+
+    `uint8 [..., C, H, W] -> [..., 512]`; pixels are divided by 255 here, so buffers stay in bytes.
+    """
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        super().__init__()
+        channels, height, width = shape
+        if min(height, width) >= 36:
+            kernels = [(32, 8, 4), (64, 4, 2), (64, 3, 1)]
+        else:  # grids and thumbnails
+            kernels = (
+                [(16, 3, 1), (32, 3, 1), (64, 3, 1)] if min(height, width) >= 7 else [(32, 2, 1)]
+            )
+        layers: list[nn.Module] = []
+        for out, kernel, stride in kernels:
+            layers += [nn.Conv2d(channels, out, kernel, stride), nn.ReLU()]
+            channels = out
+        self.conv = nn.Sequential(*layers, nn.Flatten())
+        with torch.no_grad():
+            flat = self.conv(torch.zeros(1, *shape)).shape[1]
+        self.linear = nn.Linear(flat, 512)
+        self.activation = make_activation("relu")
+        self.outputs = 512
+
+    def forward(self, image: Tensor) -> Tensor:
+        lead = image.shape[:-3]
+        x = image.reshape(-1, *image.shape[-3:]).to(self.linear.weight.dtype) / 255.0
+        return self.activation(self.linear(self.conv(x))).reshape(*lead, -1)  # type: ignore[no-any-return]
+
+
+class Concat(nn.Module):
+    """The vector part beside the encoded images of an observation that has both."""
+
+    def __init__(self, shapes: Mapping[str, Sequence[int]]) -> None:
+        super().__init__()
+        self.images = nn.ModuleDict({k: Cnn(s) for k, s in shapes.items() if k != "vector"})
+        self.has_vector = "vector" in shapes
+        self.outputs = sum(net.outputs for net in self.images.values()) + (  # type: ignore[misc]
+            shapes["vector"][0] if self.has_vector else 0
+        )
+
+    def forward(self, obs: Mapping[str, Tensor]) -> Tensor:
+        parts = [obs["vector"]] if self.has_vector else []
+        parts += [net(obs[name]) for name, net in self.images.items()]
+        return torch.cat(parts, dim=-1)
+
+
+class Identity(nn.Module):
+    """A plain vector observation is its own features."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.outputs = size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+def make_encoder(shapes: Any, custom: Any = None) -> nn.Module:
+    """`shapes`: `(D,)`, `(C, H, W)`, or a dict of them. `custom(shapes) -> module` replaces ours."""
+    if custom is not None:
+        net = custom(shapes)
+        if not isinstance(getattr(net, "outputs", None), int):
+            raise ConfigError(
+                f"net= made a {type(net).__name__} without a whole number `outputs`: set "
+                "self.outputs to the number of features that its forward returns."
+            )
+        for layer in net.modules():
+            layer.keep_init = True  # its own first weights stand
+        return net  # type: ignore[no-any-return]
+    if isinstance(shapes, Mapping):
+        return Concat(shapes)
+    return Cnn(shapes) if len(shapes) == 3 else Identity(shapes[0])

@@ -1,0 +1,88 @@
+"""Training runs from start to end: new, resumed, and groups of seeds."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from dressage.assemble import Session, resume_run, start_run
+from dressage.core.hooks import Hook
+from dressage.errors import DressageError, RunError
+from dressage.presets.resolve import Resolved
+from dressage.runs.group import Group
+from dressage.runs.run import Run
+
+
+def train_new(
+    resolved: Resolved, path: Path, *, env: Any = None, hooks: Sequence[Hook] = ()
+) -> Run:
+    return _drive(start_run(resolved, path, env=env, hooks=hooks))
+
+
+def train_resumed(
+    run: Run | Group, overrides: dict[str, Any], *, env: Any, hooks: Sequence[Hook], trust: bool
+) -> Run | Group:
+    if isinstance(run, Group):
+        raise RunError("groups resume later")
+    if run.status == "finished" and "env_steps" not in overrides:
+        raise RunError(
+            f"{run.id} has used its budget of {run.config['env_steps']} env steps: add "
+            f"env_steps={2 * run.config['env_steps']} to train on, or start a new run."
+        )
+    return _drive(resume_run(run, overrides, env=env, hooks=hooks, trust=trust))
+
+
+def _drive(session: Session) -> Run:
+    """Runs to the end, whatever the end is, and leaves a run that says so."""
+    writer = session.writer
+    try:
+        with _stop_on_signals(session):
+            outcome = session.trainer.run()
+        writer.event("end", session.trainer.clock.env_steps, outcome=outcome)
+        writer.status(
+            "finished" if outcome in ("finished", "stop_at_return") else "stopped", outcome
+        )
+    except DressageError as error:
+        _failed(session, str(error))
+        raise
+    except Exception as error:
+        _failed(session, f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        session.close()
+    return Run(writer.path)
+
+
+def _failed(session: Session, reason: str) -> None:
+    session.writer.event("failure", session.trainer.clock.env_steps, reason=reason)
+    session.writer.log(reason)
+    session.writer.status("failed", reason)
+
+
+@contextmanager
+def _stop_on_signals(session: Session) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the run after its iteration, with a checkpoint; again: at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if session.trainer.stop_reason is not None:
+            raise KeyboardInterrupt
+        session.trainer.request_stop(signal.Signals(number).name)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def train_group(resolved: Resolved, root: Path, *, hooks: Sequence[Hook] = ()) -> Group:
+    raise RunError("groups come next")

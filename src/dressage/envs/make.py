@@ -102,11 +102,11 @@ def make_env(
     max_episode_steps: int | None = None,
 ) -> Any:
     """A wrapped `gymnasium.Env`."""
-    kwargs = {**env_kwargs_for(wrappers), **(env_kwargs or {})}
+    kwargs = dict(env_kwargs or {})
     if render_mode is not None:
         kwargs["render_mode"] = render_mode
     if isinstance(env, str) and not _names_an_object(env):
-        made = _make_registered(env, kwargs, trust, max_episode_steps)
+        made = _make_registered(env, kwargs, env_kwargs_for(wrappers), trust, max_episode_steps)
     else:
         factory = import_named(env, trust=trust) if isinstance(env, str) else env
         made = _make_called(env, factory, kwargs)
@@ -154,7 +154,11 @@ def _make_called(env: str | Callable[..., Any], factory: Any, kwargs: dict[str, 
 
 
 def _make_registered(
-    env_id: str, kwargs: dict[str, Any], trust: bool, max_episode_steps: int | None
+    env_id: str,
+    kwargs: dict[str, Any],
+    wanted: Mapping[str, Any],  # by the wrappers, where the environment has such a setting
+    trust: bool,
+    max_episode_steps: int | None,
 ) -> Any:
     module, colon, plain = env_id.partition(":")
     if colon:
@@ -167,6 +171,9 @@ def _make_registered(
     if plain not in gym.registry:
         for family in dict.fromkeys(family for family, _ in FAMILIES.values()):
             _import_family(family)
+    spec = gym.registry.get(plain)
+    settings = spec.kwargs if spec is not None else {}
+    kwargs = {**{k: v for k, v in wanted.items() if k in settings}, **kwargs}
     with warnings.catch_warnings():
         # "out of date", "latest versioned", Box precision: spec.json records the version in use.
         warnings.simplefilter("ignore")

@@ -196,13 +196,11 @@ def probe_determinism(
         rng = np.random.default_rng(seed)
         deadline = time.perf_counter() + seconds / 3
         episodes = 0
-        while True:
-            used.step(masked_random_actions(used, rng))
+        while episodes < 3 and time.perf_counter() < deadline:
             if used.terminated[0] or used.truncated[0]:
                 episodes += 1
                 used.reset(0, seed + episodes)
-            if episodes >= 3 or time.perf_counter() > deadline:
-                break
+            used.step(masked_random_actions(used, rng))
         for layer in layers(used.envs[0]):
             if hasattr(type(layer), "force_reset"):
                 layer.force_reset()

@@ -104,7 +104,7 @@ def read_all(path: Path) -> int:
         lambda run: run.checkpoint("last"),
         lambda run: run.checkpoint("best"),
         lambda run: run.summary(),
-        lambda run: run._repr_html_(),
+        lambda run: run.best,
         lambda run: repr(run),
     ]
     answered = 0

@@ -70,6 +70,14 @@ def test_a_folder_that_holds_a_run_is_not_overwritten(tmp_path: Path) -> None:
         begin(tmp_path / "run")
 
 
+def test_a_folder_left_by_a_crash_before_the_config_is_begun_anew(tmp_path: Path) -> None:
+    path = small_run(tmp_path / "run")
+    (path / "config.json").unlink()
+    begin(path).close()
+    assert len(lines(path / "metrics.csv")) == 1
+    assert len(Run(path).events()) == 1
+
+
 def test_a_new_name_adds_a_last_column(tmp_path: Path) -> None:
     with begin(tmp_path / "run") as writer:
         writer.metrics_row(row(1))

@@ -1,4 +1,4 @@
-"""The run directory: writing it, reading it, finding it."""
+"""The run directory: writing it, reading it, finding it (`dressage.runs.find`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dressage.runs.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from dressage.runs.find import find, find_checkpoint, list_runs, runs_root
 from dressage.runs.group import Group, write_group
 from dressage.runs.metrics import METRICS, Metric, describe
 from dressage.runs.run import Run
@@ -24,12 +23,8 @@ __all__ = [
     "Run",
     "RunWriter",
     "describe",
-    "find",
-    "find_checkpoint",
     "latest_checkpoint",
-    "list_runs",
     "load_checkpoint",
-    "runs_root",
     "save_checkpoint",
     "write_group",
 ]

@@ -241,14 +241,22 @@ def _remove(path: Path) -> None:
     shutil.rmtree(trash, ignore_errors=True)
 
 
+def _has_right_sizes(path: Path) -> bool:
+    """A check without reading: hashing a replay memory again after each checkpoint is slow."""
+    try:
+        files = _manifest(path)["files"]
+        return all((path / name).stat().st_size == files[name]["bytes"] for name in files)
+    except (RunError, OSError):
+        return False
+
+
 def prune(run_path: Path, keep_last: int = 1, keep: Collection[int] = ()) -> list[int]:
     """Delete all but the newest `keep_last`, the best, and those in `keep`; returns what went.
 
     Deletes nothing while the newest checkpoint is not whole.
     """
     folders = checkpoint_folders(run_path)
-    latest = latest_checkpoint(run_path)
-    if latest.path is None or latest.skipped:
+    if not folders or not _has_right_sizes(list(folders.values())[-1]):
         return []
     kept = set(list(folders)[-max(keep_last, 1) :]) | set(keep)
     best = read_best(run_path)

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import stat
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def sync_folder(folder: Path) -> None:
 def write_atomic(path: Path, content: bytes | str) -> None:
     """Replace `path` as a whole: readers see the old content or the new, never a part."""
     data = content.encode() if isinstance(content, str) else content
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     with writing(path):
         try:
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -164,7 +165,6 @@ class AppendLog:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         with writing(path):
             self._handle: int | None = os.open(path, flags, 0o644)
-            self._offset = os.fstat(self._handle).st_size
 
     def _open(self) -> int:
         if self._handle is None:
@@ -172,19 +172,19 @@ class AppendLog:
         return self._handle
 
     def offset(self) -> int:
-        return self._offset
+        """Where the file ends; asked of the system, since an interrupt may fall within `write`."""
+        return os.fstat(self._open()).st_size
 
     def write(self, text: str) -> None:
-        handle, data = self._open(), text.encode()
+        handle, start = self._open(), self.offset()
         with writing(self.path):
             try:
-                write_all(handle, data)
+                write_all(handle, text.encode())
             except OSError:
                 # Half a line would join with the next one: take it back, which needs no space.
                 with contextlib.suppress(OSError):
-                    os.ftruncate(handle, self._offset)
+                    os.ftruncate(handle, start)
                 raise
-        self._offset += len(data)
 
     def sync(self) -> None:
         with writing(self.path):
@@ -192,16 +192,14 @@ class AppendLog:
 
     def truncate(self, offset: int) -> None:
         """Cut back to `offset`; a file that is shorter has lost data and is refused."""
-        handle = self._open()
-        size = os.fstat(handle).st_size
+        size = self.offset()
         if not 0 <= offset <= size:
             raise RunError(
                 f"{self.path} has {size} bytes, but the checkpoint was made at {offset}: the file "
                 "was shortened since. Resume from an earlier checkpoint."
             )
         with writing(self.path):
-            os.ftruncate(handle, offset)
-        self._offset = offset
+            os.ftruncate(self._open(), offset)
 
     def close(self) -> None:
         if self._handle is not None:

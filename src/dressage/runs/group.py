@@ -9,7 +9,7 @@ from typing import Any
 
 from dressage.errors import RunError
 from dressage.runs.files import read_json, write_json, writing
-from dressage.runs.run import FORMAT, Run, is_run
+from dressage.runs.run import FORMAT, Run, has_file, is_run
 from dressage.runs.table import Array
 
 
@@ -107,7 +107,7 @@ class Group:
 
 
 def is_group(path: Path) -> bool:
-    return path.is_dir() and (path / "group.json").is_file()
+    return has_file(path, "group.json")
 
 
 def write_group(path: Path, members: Iterable[Mapping[str, Any]]) -> Group:

@@ -215,4 +215,12 @@ class Run:
 
 
 def is_run(path: Path) -> bool:
-    return path.is_dir() and (path / "config.json").is_file()
+    return has_file(path, "config.json")
+
+
+def has_file(folder: Path, name: str) -> bool:
+    """Whether a folder holds a file; False for names that no file can have."""
+    try:
+        return (folder / name).is_file()
+    except (OSError, ValueError):
+        return False

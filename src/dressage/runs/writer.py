@@ -85,6 +85,8 @@ class RunWriter:
             self._columns = _checked([*LEAD_COLUMNS, *columns])
             self._started = now()
             self._logs = {name: AppendLog(path / name) for name in LOGS}
+            for log in self._logs.values():
+                log.truncate(0)  # what a crash before config.json was written may have left
             self._logs["metrics.csv"].write(",".join(self._columns) + "\n")
             self._logs["episodes.csv"].write(",".join(EPISODE_COLUMNS) + "\n")
             begin = {"format": FORMAT, "kind": "begin", "env_steps": 0, "time": self._started}

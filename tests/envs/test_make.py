@@ -153,3 +153,14 @@ def test_episodic_life_continues_the_game() -> None:
             if over:
                 break
     assert lives == [4, 3, 2, 1, 0]
+
+
+def test_making_is_quiet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for env in ("HalfCheetah-v5", "ALE/Pong-v5", "CartPole-v0"):
+        make_env(env).reset(seed=0)
+    captured = capfd.readouterr()
+    assert captured.out == captured.err == ""
+    assert not list(tmp_path.iterdir())

@@ -10,7 +10,8 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -174,7 +175,8 @@ def _make_registered(
     spec = gym.registry.get(plain)
     settings = spec.kwargs if spec is not None else {}
     kwargs = {**{k: v for k, v in wanted.items() if k in settings}, **kwargs}
-    with warnings.catch_warnings():
+    entry_point = str(spec.entry_point) if spec is not None else ""
+    with warnings.catch_warnings(), _quiet_mujoco("mujoco" in entry_point):
         # "out of date", "latest versioned", Box precision: spec.json records the version in use.
         warnings.simplefilter("ignore")
         try:
@@ -193,6 +195,24 @@ def _make_registered(
             raise EnvError(
                 f"Making '{env_id}' failed with {type(error).__name__}: {error}."
             ) from error
+
+
+@contextmanager
+def _quiet_mujoco(active: bool) -> Iterator[None]:
+    """MuJoCo 4 complains about Gymnasium's own models, on stderr and in a file in the folder."""
+    try:
+        mujoco = importlib.import_module("mujoco") if active else None
+    except ImportError:  # gym.make says what is missing
+        mujoco = None
+    if mujoco is None or not hasattr(mujoco, "set_mju_user_warning"):
+        yield
+        return
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda message: None)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
 
 
 def _import_family(module: str, extra: str = "", env_id: str = "") -> None:

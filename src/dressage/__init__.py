@@ -7,10 +7,23 @@ from typing import TYPE_CHECKING, Any
 from dressage.errors import DressageError
 
 if TYPE_CHECKING:
-    from dressage.api import load, train
+    from dressage.api import evaluate, load, play, report, resolve_config, train
+    from dressage.runs.group import Group
+    from dressage.runs.run import Run
 
 __version__ = "0.1.0"
-__all__ = ["DressageError", "__version__", "load", "train"]
+__all__ = [
+    "DressageError",
+    "Group",
+    "Run",
+    "__version__",
+    "evaluate",
+    "load",
+    "play",
+    "report",
+    "resolve_config",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

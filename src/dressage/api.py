@@ -14,6 +14,8 @@ from dressage.runs.run import Run
 if TYPE_CHECKING:
     from dressage.core.hooks import Hook
     from dressage.policy import Policy
+    from dressage.presets.resolve import Resolved
+    from dressage.report import Report
 
 
 def train(
@@ -34,7 +36,8 @@ def train(
     `resume`: a run to go on with, from its last checkpoint; `trust` lets it import its own code.
     """
     from dressage.presets.resolve import read_config_file, resolve
-    from dressage.training import train_group, train_new, train_resumed
+    from dressage.seeds import train_group
+    from dressage.training import train_new, train_resumed
 
     root = runs_root(runs)
     if resume is not None:
@@ -60,9 +63,7 @@ def load(
     """The policy of `RUN`, `RUN@best`, `RUN@last` or `RUN@<env_steps>`, ready to `predict`."""
     from dressage.policy import load_policy
 
-    if isinstance(run, Run):
-        return load_policy(run, None, trust=trust, device=device)
-    found, checkpoint = find_checkpoint(str(run), runs_root(runs))
+    found, checkpoint = _named(run, runs)
     if isinstance(found, Group):
         raise RunError(
             f"{found.id} is a group of {len(found.members)} runs: name one of them, such as "
@@ -71,4 +72,82 @@ def load(
     return load_policy(found, checkpoint, trust=trust, device=device)
 
 
-__all__ = ["DressageError", "load", "train"]
+def evaluate(
+    run: str | Path | Run | Group,
+    *,
+    episodes: int = 20,
+    deterministic: bool = True,
+    seed: int | None = None,
+    runs: str | Path | None = None,
+    trust: bool = False,
+) -> dict[str, Any]:
+    """Plays held-out episodes with a trained policy: mean return, its 95 % interval, all returns.
+
+    For a group the interval is over the members' means: seeds vary more than episodes.
+    """
+    from dressage.judge import evaluate_run
+
+    found, checkpoint = _named(run, runs)
+    return evaluate_run(
+        found, checkpoint, episodes=episodes, deterministic=deterministic, seed=seed, trust=trust
+    )
+
+
+def play(
+    run: str | Path | Run,
+    *,
+    episodes: int = 1,
+    video: str | Path | None = None,
+    seed: int | None = None,
+    runs: str | Path | None = None,
+    trust: bool = False,
+) -> dict[str, Any]:
+    """Shows the policy in a window, or films it into `video` (.mp4 or .gif)."""
+    from dressage.judge import show_episodes
+
+    policy = load(run, runs=runs, trust=trust)
+    where = Path(video) if video else None
+    return show_episodes(policy, episodes=episodes, video=where, seed=seed, trust=trust)
+
+
+def report(
+    run: str | Path | Run | Group, *, html: str | Path | None = None, runs: str | Path | None = None
+) -> Report:
+    """Writes report.md beside the run, and one self-contained HTML page where `html` says so."""
+    from dressage.report import report as make_report
+
+    return make_report(_named(run, runs)[0], html=Path(html) if html else None)
+
+
+def resolve_config(
+    env: str | None = None,
+    *,
+    algo: str | None = None,
+    config: str | Path | None = None,
+    **overrides: Any,
+) -> Resolved:
+    """The whole config that `train` would use, and where each value comes from."""
+    from dressage.presets.resolve import read_config_file, resolve
+
+    return resolve(env, algo, overrides, read_config_file(Path(config)) if config else None)
+
+
+def _named(
+    run: str | Path | Run | Group, runs: str | Path | None
+) -> tuple[Run | Group, str | None]:
+    if isinstance(run, Run | Group):
+        return run, None
+    return find_checkpoint(str(run), runs_root(runs))
+
+
+__all__ = [
+    "DressageError",
+    "Group",
+    "Run",
+    "evaluate",
+    "load",
+    "play",
+    "report",
+    "resolve_config",
+    "train",
+]

@@ -1,4 +1,4 @@
-"""Errors whose message is a sentence for the user: what was found, what was expected, what to do."""
+"""Errors that speak to the user: what was found, what was expected, what to do."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Policy:
 
 
 def load_policy(run: Run, checkpoint: str | int | None, *, trust: bool, device: str) -> Policy:
-    """The policy of a run's checkpoint: the best one where there was an evaluation, else the last."""
+    """The policy of a checkpoint; by default the best evaluated one, else the last."""
     config = dict(run.config)
     config["device"] = device
     resolved = resolve(config["env"], config["algo"], config, trust=trust, use_preset=False)

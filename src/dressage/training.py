@@ -28,7 +28,9 @@ def train_resumed(
     run: Run | Group, overrides: dict[str, Any], *, env: Any, hooks: Sequence[Hook], trust: bool
 ) -> Run | Group:
     if isinstance(run, Group):
-        raise RunError("groups resume later")
+        from dressage.seeds import resume_group
+
+        return resume_group(run, overrides, hooks=hooks, trust=trust)
     if run.status == "finished" and "env_steps" not in overrides:
         raise RunError(
             f"{run.id} has used its budget of {run.config['env_steps']} env steps: add "
@@ -82,7 +84,3 @@ def _stop_on_signals(session: Session) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def train_group(resolved: Resolved, root: Path, *, hooks: Sequence[Hook] = ()) -> Group:
-    raise RunError("groups come next")

@@ -20,8 +20,6 @@ from dressage.math.returns import explained_variance, gae
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from dressage.nets.actor_critic import ActorCritic
-
 Floats = npt.NDArray[np.float32]
 
 ON_POLICY_METRICS = (
@@ -121,7 +119,7 @@ def carry_size(learner: Learner) -> int:
 
 def noise(rng: Rng, index: int, n_envs: int, learner: Learner, cfg: Any) -> Noise:
     """The draw of vector step `index`: a function of the seed and the index alone."""
-    net: ActorCritic = learner.nets["actor_critic"]
+    net = learner.nets["actor_critic"]
     head = net.policy["head"]
     choices, dimensions = len(head.categories), head.continuous
     uniform = rng.uniform("act/choice", (n_envs, choices), index)
@@ -140,7 +138,7 @@ def act(
     noise: Noise | None,
 ) -> Acted:
     """Actions of N environments; without noise the most probable ones."""
-    net: ActorCritic = learner.nets["actor_critic"]
+    net = learner.nets["actor_critic"]
     with torch.inference_mode():
         x, m = _tensor(learner, obs), None if mask is None else _tensor(learner, mask)
         if carry is None:
@@ -198,14 +196,14 @@ def next_values(learner: Learner, steps: Steps) -> Floats:
     That is at the last row, and where the clock ended an episode: the next row is then of another.
     """
     value = steps.extras["value"]
-    result = np.empty_like(value)
+    result: Floats = np.empty_like(value)
     result[:-1] = value[1:]
     asked = steps.truncated & ~steps.terminated
     asked[-1] = ~steps.terminated[-1]
     rows = np.nonzero(asked)
     if not rows[0].size:
         return result
-    net: ActorCritic = learner.nets["actor_critic"]
+    net = learner.nets["actor_critic"]
     with torch.inference_mode():
         after = tree_map(lambda x: _tensor(learner, x[rows]), steps.next_obs)
         if "carry" in steps.extras:
@@ -238,4 +236,4 @@ def _tensor(learner: Learner, x: Tree) -> Any:
 
 
 def _array(x: Tensor | None) -> Floats | None:
-    return None if x is None else x.cpu().numpy()  # type: ignore[no-any-return]
+    return None if x is None else x.cpu().numpy()

@@ -167,9 +167,10 @@ def update(learner: Learner, memory: Rollout, rng: Rng, cfg: Config) -> dict[str
     collected: list[dict[str, Tensor]] = []
     for batch in memory.batches(rng):
         collected.append(learner.step("all", ppo_loss, learner.tensors(batch), cfg))
-        if cfg.target_kl is not None:
-            if float(collected[-1]["train/metrics/kl_divergence"]) > 1.5 * cfg.target_kl:
-                break
+        if cfg.target_kl is None:
+            continue
+        if float(collected[-1]["train/metrics/kl_divergence"]) > 1.5 * cfg.target_kl:
+            break
     metrics = mean_of(collected)
     metrics["train/metrics/epochs_done"] = len(collected) / memory.batches_per_epoch
     return metrics

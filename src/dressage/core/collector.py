@@ -15,12 +15,11 @@ import numpy.typing as npt
 from dressage.core.normalizer import ObsNormalizer, RewardNormalizer
 from dressage.core.rng import Rng
 from dressage.core.steps import Steps, Tree, tree_map
-from dressage.envs.batch import EnvBatch, check_finite
+from dressage.envs.batch import EnvBatch, check_finite, obs_hashes
 from dressage.envs.restore import (
     Restored,
     TraceRecorder,
     load_state,
-    obs_hashes,
     restore,
     save_state,
     traces_from_arrays,
@@ -102,7 +101,7 @@ class Collector:
     def collect(self, act: Act, length: int) -> Steps:
         """`length` steps of every environment."""
         batch, n = self.batch, self.n_envs
-        normalise = self.obs_normalizer or (lambda obs: obs)
+        normalise: Callable[[Tree], Tree] = self.obs_normalizer or (lambda obs: obs)
         raw_obs = tree_map(lambda x: np.empty((length, *x.shape), x.dtype), batch.obs)
         raw_next = tree_map(np.empty_like, raw_obs)
         action = np.empty((length, n, batch.action_codec.size), np.float32)

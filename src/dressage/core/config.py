@@ -1,7 +1,7 @@
 """The settings of a run: one schema for files, flags and calls.
 
-`RunConfig` holds what every run has. An algorithm's `Config` inherits the field groups below that it
-uses and adds its own; both are flat, so that a user types `lr=3e-4` and never a path.
+`RunConfig` holds what every run has. An algorithm's `Config` inherits the field groups below that
+it uses and adds its own; both are flat, so that a user types `lr=3e-4` and never a path.
 """
 
 from __future__ import annotations

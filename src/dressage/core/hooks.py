@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass
 class Moment:
-    """The state of a run when a hook is called. Reading is free; asking is `log`, `stop`, `checkpoint`."""
+    """The state of a run when a hook is called; it may `log`, `stop` and ask for a `checkpoint`."""
 
     env_steps: int
     budget: int
@@ -29,6 +29,18 @@ class Moment:
         return self.env_steps / self.budget
 
 
+@dataclass(frozen=True)
+class MemberState:
+    """How one seed of a group stands, as its files tell."""
+
+    seed: int
+    status: str  # waiting, running, finished, stopped, failed, crashed
+    env_steps: int
+    budget: int
+    metrics: Mapping[str, float]  # of its newest row
+    path: Path
+
+
 class Hook:
     """Override what you need. State that must survive a resume goes into `state` and `load`."""
 
@@ -43,6 +55,9 @@ class Hook:
     def on_checkpoint(self, moment: Moment) -> None: ...
 
     def on_end(self, moment: Moment) -> None: ...
+
+    def on_group(self, members: Sequence[MemberState]) -> None:
+        """Called a few times a second, instead of the above, while a group of seeds trains."""
 
     def state(self) -> dict[str, Any]:
         """JSON; saved with each checkpoint."""

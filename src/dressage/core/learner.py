@@ -106,11 +106,11 @@ class Learner:
         """
         g = self.groups[group]
         inspect, self.inspect_next = self.inspect_next, False
-        with self._autocast(), self._activations(g) if inspect else nullcontext({}) as dormant:
+        with self._autocast(), self._activations(g, inspect) as dormant:
             total, metrics = self._maybe_compiled(loss)(self.nets, *args)
         g.gradient.zero_()
         if self._scaler is not None:
-            self._scaler.scale(total).backward()
+            self._scaler.scale(total).backward()  # type: ignore[no-untyped-call]
             g.gradient.div_(self._scaler.get_scale())
         else:
             total.backward()
@@ -152,8 +152,11 @@ class Learner:
         return torch.autocast(self.device.partition(":")[0], dtype=dtype)
 
     @contextmanager
-    def _activations(self, group: Group) -> Iterator[dict[str, Tensor]]:
+    def _activations(self, group: Group, watched: bool) -> Iterator[dict[str, Tensor]]:
         """Share of dormant units by chunk: mean |activation| at most tau times the layer's mean."""
+        if not watched:
+            yield {}
+            return
         found: dict[str, list[Tensor]] = {name: [] for name in group.modules}
         hooks = []
 

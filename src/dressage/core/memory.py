@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,7 +36,7 @@ class Rollout:
     @property
     def batches_per_epoch(self) -> int:
         assert self._steps is not None, "add(steps) comes first"
-        return self._steps.reward.size // self.batch_size
+        return int(self._steps.reward.size) // self.batch_size
 
     def batches(self, rng: Rng) -> Iterator[Steps]:
         """`n_epochs` passes over the steps, each in a new order, `batch_size` at a time."""
@@ -51,7 +52,7 @@ class Rollout:
             for i in range(self.batches_per_epoch):
                 at = slice(i * rows, (i + 1) * rows)
                 index = at if self.sequence_length is None else (slice(None), at)
-                yield map_steps(lambda x, index=index: x[index], shuffled)
+                yield map_steps(operator.itemgetter(index), shuffled)
 
     def _shuffle_steps(self, rng: Rng) -> Steps:
         """`[T, N, …] -> [T * N, …]`, one copy an epoch; minibatches are then views."""

@@ -1,4 +1,4 @@
-"""Normalising observations and rewards by running statistics, which the policy's artefact carries."""
+"""Observations and rewards normalised by running statistics, which the policy carries."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ObsNormalizer:
 
 
 class RewardNormalizer:
-    """Divides rewards by the running deviation of the discounted return (37 PPO details, no. 12)."""
+    """Divides rewards by the running deviation of the discounted return (37 details of PPO)."""
 
     def __init__(self, n_envs: int, gamma: float, clip: float) -> None:
         self.moments = RunningMoments(())
@@ -61,7 +61,7 @@ class RewardNormalizer:
     def __call__(
         self, reward: npt.NDArray[np.float32], done: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.float32]:
-        """`[T, N]` raw rewards and episode ends: moves the statistics, then normalises with them."""
+        """`[T, N]` raw rewards and episode ends: moves the statistics, then uses them."""
         returns = np.empty(reward.shape)
         keep = ~done
         for t in range(len(reward)):
@@ -71,7 +71,8 @@ class RewardNormalizer:
             self.discounted *= keep[t]
         self.moments.update(returns)
         scale = np.float32(1.0 / np.sqrt(self.moments.var + EPSILON))
-        return np.clip(reward * scale, -self.clip, self.clip)
+        clipped: npt.NDArray[np.float32] = np.clip(reward * scale, -self.clip, self.clip)
+        return clipped
 
     def state(self) -> Arrays:
         state = {f"normalizer/reward/{k}": v for k, v in self.moments.state().items()}

@@ -71,7 +71,7 @@ def _rmsprop_tf(groups: list[dict[str, Any]], s: OptimizerSettings) -> Any:
         """
 
         @torch.no_grad()
-        def step(self, closure: Any = None) -> None:
+        def step(self, closure: Any = None) -> None:  # type: ignore[override]
             for group in self.param_groups:
                 for p in group["params"]:
                     state, grad = self.state[p], p.grad

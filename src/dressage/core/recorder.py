@@ -19,7 +19,7 @@ WINDOW = 100  # episodes behind ep_rew_mean, as in SB3
 
 
 class Recorder:
-    """Holds partial sums between rows; they are part of a checkpoint, so that rows resume exactly."""
+    """Holds partial sums between rows; checkpoints carry them, so that rows resume exactly."""
 
     def __init__(self, writer: RunWriter, log_every: int) -> None:
         self.writer, self.log_every = writer, log_every
@@ -44,7 +44,7 @@ class Recorder:
         self.seconds[key] = self.seconds.get(key, 0.0) + time.perf_counter() - began
 
     def add(self, metrics: Mapping[str, float]) -> None:
-        """Merges one iteration's metrics, each as the dictionary says (mean, max, min, last, sum)."""
+        """Merges one iteration's metrics, each as the metric dictionary says."""
         for name, value in metrics.items():
             entry = self.totals.get(name)
             if entry is None:

@@ -32,14 +32,14 @@ def stream_key(stream: str) -> int:
 
 
 class Rng:
-    """Draws numbers for one run. Stateless but for a cached generator that is reset at each draw."""
+    """Draws numbers for one run. Stateless: its one generator is set anew for each draw."""
 
     def __init__(self, seed: int) -> None:
         if not 0 <= seed < 2**63:
             raise ValueError(f"seed is {seed}, expected a whole number from 0 to 2**63 - 1")
         self.seed = seed
         self._generator = np.random.Philox(key=np.zeros(2, np.uint64))
-        self._state: dict[str, Any] = dict(self._generator.state)
+        self._state: Any = dict(self._generator.state)
 
     def raw(self, stream: str, count: int, *index: int) -> npt.NDArray[np.uint64]:
         """`count` uniform 64-bit integers."""
@@ -61,7 +61,7 @@ class Rng:
         return ((raw >> 40).astype(np.float32) * np.float32(2.0**-24)).reshape(shape)
 
     def normal(self, stream: str, shape: Shape, *index: int) -> F32:
-        """float32 standard normals, two from each pair of integers (Box and Muller 1958), in double."""
+        """float32 standard normals, two from each pair of integers (Box and Muller 1958)."""
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         count = math.prod(shape)
         unit = (self.raw(stream, count + count % 2, *index) >> 11).astype(np.float64)

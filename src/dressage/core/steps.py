@@ -32,4 +32,5 @@ def tree_map(function: Callable[[Any], Any], tree: Tree) -> Tree:
 
 def map_steps(function: Callable[[Any], Any], steps: Steps) -> Steps:
     """Applies `function` to every array of `steps`; parts that are None stay None."""
-    return Steps(*(None if part is None else tree_map(function, part) for part in steps))
+    parts: Any = (None if part is None else tree_map(function, part) for part in steps)
+    return Steps(*parts)

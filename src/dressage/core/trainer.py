@@ -1,4 +1,4 @@
-"""`Trainer`: one loop for every algorithm: collect, prepare, add, update, record, evaluate, save."""
+"""`Trainer`, one loop for every algorithm: collect, prepare, update, record, evaluate, save."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Trainer:
             best = self._evaluation_due(before) and self._evaluate()
             if done or self.recorder.due(clock.env_steps):
                 self._write_row()
-            # The only place that saves: between two iterations, with everything of the last written.
+            # The only place that saves: between iterations, with all of the last one written.
             planned = done or _crossed(before, clock.env_steps, self.checkpoint_every)
             if planned or best or self._save_requested or self.stop_reason is not None:
                 self.save(planned)
@@ -143,10 +143,10 @@ class Trainer:
         self.clock.lost_iterations = self.clock.lost_iterations + 1 if lost else 0
         if self.clock.lost_iterations >= SKIPPED_IN_A_ROW:
             raise TrainingError(
-                f"Every gradient of the last {SKIPPED_IN_A_ROW} iterations was NaN or infinite (at "
-                f"{self.clock.env_steps} env steps), so training cannot go on. The weights are those "
-                "from before. Likely causes: a learning rate far too high, rewards or observations "
-                "of huge size (try normalize_reward=true, normalize_obs=true)."
+                f"Every gradient of the last {SKIPPED_IN_A_ROW} iterations was NaN or infinite "
+                f"(at {self.clock.env_steps} env steps), so training cannot go on. The weights "
+                "are those from before. Likely causes: a learning rate far too high, rewards or "
+                "observations of huge size (try normalize_reward=true, normalize_obs=true)."
             )
 
     def _write_row(self) -> None:

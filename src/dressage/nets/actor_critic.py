@@ -99,16 +99,18 @@ class ActorCritic(nn.Module):
         self.recurrent = s.recurrent != "none"
         self.shared = Torso(spec, s, arch["policy"], custom) if s.share_features else None
         self.policy, self.value = nn.ModuleDict(), nn.ModuleDict()
-        if self.shared is None:
-            self.policy["torso"] = Torso(spec, s, arch["policy"], custom)
-            self.value["torso"] = Torso(spec, s, arch["value"], custom)
-        torso = self.shared or self.policy["torso"]
-        self.policy["head"] = ActionHead(torso.outputs, spec, s)
-        head = nn.Linear((self.shared or self.value["torso"]).outputs, 1)
+        if self.shared is not None:
+            policy_torso = value_torso = self.shared
+        else:
+            policy_torso = Torso(spec, s, arch["policy"], custom)
+            value_torso = Torso(spec, s, arch["value"], custom)
+            self.policy["torso"], self.value["torso"] = policy_torso, value_torso
+        self.policy["head"] = ActionHead(policy_torso.outputs, spec, s)
+        head = nn.Linear(value_torso.outputs, 1)
         head.gain = 1.0  # type: ignore[assignment]
         self.value["head"] = head
-        self.carry_size: int = torso.carry_size * (1 if self.shared else 2)
-        self.features_size: int = torso.outputs
+        self.carry_size = policy_torso.carry_size * (2 if self.shared is None else 1)
+        self.features_size = policy_torso.outputs
 
     def chunks(self) -> dict[str, nn.Module]:
         """The parts whose gradients are reported, and may have rates, of their own."""

@@ -85,4 +85,6 @@ def categorical_log_probs(
         logits = logits.masked_fill(~mask, FORBIDDEN)
     if len(categories) == 1:
         return (F.log_softmax(logits, dim=-1),)
-    return tuple(F.log_softmax(part, dim=-1) for part in logits.split(list(categories), dim=-1))
+    return tuple(
+        F.log_softmax(part, dim=-1) for part in torch.split(logits, list(categories), dim=-1)
+    )

@@ -73,7 +73,7 @@ class Identity(nn.Module):
 
 
 def make_encoder(shapes: Any, custom: Any = None) -> nn.Module:
-    """`shapes`: `(D,)`, `(C, H, W)`, or a dict of them. `custom(shapes) -> module` replaces ours."""
+    """`shapes`: `(D,)`, `(C, H, W)`, or a dict of them. `custom(shapes)` replaces ours."""
     if custom is not None:
         net = custom(shapes)
         if not isinstance(getattr(net, "outputs", None), int):

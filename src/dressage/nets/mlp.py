@@ -22,7 +22,7 @@ def make_activation(name: str) -> nn.Module:
 
 
 class Mlp(nn.Module):
-    """Hidden layers only: linear, layer norm if asked, activation; `[..., inputs] -> [..., outputs]`."""
+    """Hidden layers: linear, layer norm if asked, activation; `[..., inputs] -> [..., outputs]`."""
 
     def __init__(
         self, inputs: int, widths: Sequence[int], activation: str = "tanh", layer_norm: bool = False

@@ -1,4 +1,4 @@
-"""Tuned settings by environment and algorithm, each with the seeds, date and command that earned it."""
+"""Tuned settings by environment and algorithm, each with the runs that earned it."""
 
 from __future__ import annotations
 

@@ -127,9 +127,10 @@ def resolve(
     for source, layer in layers:
         for key, value in layer.items():
             if key not in known:
+                hint = did_you_mean(key, sorted(known | ALIASES.keys()))
                 raise ConfigError(
-                    f"{algo_name} has no setting '{key}'.{did_you_mean(key, sorted(known | ALIASES.keys()))}"
-                    f" `dressage config {env_id}:{algo_name}` lists them all."
+                    f"{algo_name} has no setting '{key}'.{hint} "
+                    f"`dressage config {env_id}:{algo_name}` lists them all."
                 )
             values[key], sources[key] = value, source
     run = _validated(RunConfig, values)

@@ -48,6 +48,21 @@ def number_columns(lines: list[str], columns: list[int]) -> list[Array]:
     return list(np.ascontiguousarray(table.T))
 
 
+def last_row(path: Path, tail_bytes: int = 65_536) -> dict[str, float]:
+    """The newest whole row without its empty cells, from the file's two ends only."""
+    try:
+        with path.open("rb") as file:
+            names = file.readline(1_000_000).decode().strip().split(",")
+            file.seek(max(0, path.stat().st_size - tail_bytes))
+            lines = file.read(tail_bytes).decode("utf-8", "replace").split("\n")[:-1]
+    except (OSError, UnicodeDecodeError):
+        return {}
+    cells = lines[-1].split(",") if lines else []
+    if len(cells) != len(names) or cells == names:
+        return {}
+    return {name: _number(cell) for name, cell in zip(names, cells, strict=True) if cell}
+
+
 def _number(cell: str) -> float:
     try:
         return float(cell)

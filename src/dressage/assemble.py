@@ -25,6 +25,7 @@ from dressage.runs.checkpoint import discard_after, latest_checkpoint, load_chec
 from dressage.runs.run import Run
 from dressage.runs.system import describe_system
 from dressage.runs.writer import RunWriter
+from dressage.trackers import make_trackers
 
 MOST_EVAL_ENVS = 10
 
@@ -227,6 +228,7 @@ def _session(
     learner = make_learner(resolved, spec, rng, trust)
     collector.use_carry(resolved.algo.carry_size(learner))
     own = [import_named(name, trust=trust, what="callback")() for name in run.callbacks]
+    trackers = make_trackers(run.trackers, writer.path, resolved.values(), writer)
     trainer = Trainer(
         algo=resolved.algo,
         run=run,
@@ -236,7 +238,7 @@ def _session(
         eval_batch=batches[1],
         writer=writer,
         rng=rng,
-        hooks=[*own, *hooks],
+        hooks=[*own, *hooks, *trackers],
     )
     return Session(trainer, writer, [b for b in batches[:2] if b is not None])
 

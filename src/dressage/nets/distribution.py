@@ -59,28 +59,46 @@ class Actions(NamedTuple):
             x = action[..., len(self.log_probs) :]
             correction: Tensor | float = 0.0
             if self.squash:
-                # log |d tanh / dx| = log(1 - a^2), Haarnoja et al. 2018, appendix C, equation 21
-                a = x.clamp(-1 + 1e-6, 1 - 1e-6)
-                x = torch.atanh(a)
-                correction = torch.log1p(-a * a).sum(-1)
+                x = unsquash(x)
+                correction = log_slope(x).sum(-1)
             z = (x - self.mean) / self.std
             terms.append((-0.5 * z * z - self.std.log() - HALF_LOG_TWO_PI).sum(-1) - correction)
         return terms[0] if len(terms) == 1 else torch.stack(terms).sum(0)
 
-    def entropy(self, log_prob: Tensor) -> Tensor:
-        """`[...]` in nats, summed. A squashed Gaussian has no closed form: minus `log_prob`."""
-        if self.squash:
-            return -log_prob
+    def entropy(self, action: Tensor) -> Tensor:
+        """`[...]` in nats, summed. Closed form, but for squashed dimensions: E[log |d tanh / dx|]
+        is estimated at `action`, which was drawn from (nearly) this distribution.
+
+        The draw is written as mean + std * z with z held fixed, so that the gradient is that of the
+        entropy. Minus the log-probability would have the right mean and a gradient of mean zero.
+        """
         terms = [-(p.exp() * p).sum(-1) for p in self.log_probs]
         if self.mean is not None and self.std is not None:
-            terms.append((0.5 + HALF_LOG_TWO_PI + self.std.log()).expand_as(self.mean).sum(-1))
+            each = (0.5 + HALF_LOG_TWO_PI + self.std.log()).expand_as(self.mean)
+            if self.squash:
+                x = unsquash(action[..., len(self.log_probs) :])
+                z = ((x - self.mean) / self.std).detach()
+                each = each + log_slope(self.mean + self.std * z)
+            terms.append(each.sum(-1))
         return terms[0] if len(terms) == 1 else torch.stack(terms).sum(0)
+
+
+def unsquash(action: Tensor) -> Tensor:
+    """The Gaussian number behind a squashed one; the bounds themselves have none."""
+    return torch.atanh(action.clamp(-1.0 + 1e-6, 1.0 - 1e-6))
+
+
+def log_slope(x: Tensor) -> Tensor:
+    """log |d tanh(x) / dx| = log(1 - tanh(x)^2), Haarnoja et al. 2018, appendix C, equation 21."""
+    return 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x))
 
 
 def categorical_log_probs(
     logits: Tensor, categories: Sequence[int], mask: Tensor | None
 ) -> tuple[Tensor, ...]:
     """Log-probabilities of each choice; `mask [..., sum(categories)]` is True where allowed."""
+    # half precision holds neither FORBIDDEN nor a sum of many small probabilities
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     if mask is not None:
         logits = logits.masked_fill(~mask, FORBIDDEN)
     if len(categories) == 1:

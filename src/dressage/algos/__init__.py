@@ -10,6 +10,8 @@ from dressage.errors import ConfigError, did_you_mean
 
 ALGORITHMS = {
     "ppo": "dressage.algos.ppo",
+    "a2c": "dressage.algos.a2c",
+    "reinforce": "dressage.algos.reinforce",
 }
 REQUIRED = (
     "Config",

@@ -22,13 +22,12 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float32]
 
-ON_POLICY_METRICS = (
+POLICY_METRICS = (
     "train/loss/policy",
-    "train/loss/value",
     "train/loss/entropy",
     "train/loss/total",
     "train/metrics/entropy",
-    "train/metrics/explained_variance",
+    "train/metrics/kl_divergence",
     "train/metrics/grad_norm/*",
     "train/metrics/grad_clipped",
     "train/metrics/skipped_updates",
@@ -39,6 +38,10 @@ ON_POLICY_METRICS = (
     "train/roll/adv_std",
     "train/roll/return_mean",
     "train/roll/return_std",
+)
+VALUE_METRICS = (
+    "train/loss/value",
+    "train/metrics/explained_variance",
     "train/roll/value_mean",
 )
 ON_POLICY_METRICS_AT_TIMES = ("train/metrics/action_std",)  # continuous actions
@@ -79,7 +82,14 @@ def nearest_divisor(number: int, wanted: int) -> int:
 
 
 def init(task: Task, cfg: Any) -> Learner:
-    """An actor and a critic, their first weights drawn from the run's seed."""
+    """An actor and a critic, and one optimizer for both."""
+    learner = new_learner(task, cfg)
+    learner.add_group("all", learner.nets["actor_critic"].chunks(), cfg)
+    return learner
+
+
+def new_learner(task: Task, cfg: Any) -> Learner:
+    """An actor and a critic, their first weights drawn from the run's seed; no optimizer yet."""
     from dressage.nets.actor_critic import ActorCritic
     from dressage.nets.initialise import build
 
@@ -92,7 +102,6 @@ def init(task: Task, cfg: Any) -> Learner:
         cfg.ortho_init,
     )
     learner.add_net("actor_critic", net)
-    learner.add_group("all", net.chunks(), cfg)
     return learner
 
 
@@ -175,19 +184,33 @@ def prepare(learner: Learner, steps: Steps, cfg: Any) -> tuple[Steps, dict[str, 
         cfg.gamma,
         cfg.gae_lambda,
     )
-    metrics = {
+    metrics = return_metrics(advantage, returns) | value_metrics(value, returns)
+    if cfg.normalize_advantage == "batch":
+        advantage = normalised(advantage)
+    extras = steps.extras | {"advantage": advantage, "returns": returns}
+    return steps._replace(extras=extras), metrics | action_deviation(learner)
+
+
+def normalised(advantage: Floats) -> Floats:
+    """Mean 0 and deviation 1."""
+    result: Floats = (advantage - advantage.mean()) / (advantage.std() + np.float32(1e-8))
+    return result
+
+
+def return_metrics(advantage: Floats, returns: Floats) -> dict[str, float]:
+    return {
         "train/roll/adv_mean": float(advantage.mean()),
         "train/roll/adv_std": float(advantage.std()),
         "train/roll/return_mean": float(returns.mean()),
         "train/roll/return_std": float(returns.std()),
+    }
+
+
+def value_metrics(value: Floats, returns: Floats) -> dict[str, float]:
+    return {
         "train/roll/value_mean": float(value.mean()),
         "train/metrics/explained_variance": explained_variance(value, returns),
-        **action_deviation(learner),
     }
-    if cfg.normalize_advantage == "batch":
-        advantage = (advantage - advantage.mean()) / (advantage.std() + np.float32(1e-8))
-    extras = steps.extras | {"advantage": advantage, "returns": returns}
-    return steps._replace(extras=extras), metrics
 
 
 def next_values(learner: Learner, steps: Steps) -> Floats:
@@ -221,6 +244,40 @@ def next_values(learner: Learner, steps: Steps) -> Floats:
             features = net.features(after)[1]
         result[rows] = net.value["head"](features).squeeze(-1).cpu().numpy()
     return result
+
+
+def forward(nets: dict[str, Any], batch: Steps) -> Any:
+    """The networks on one batch: `[..., …]`, or `[L, B, …]` from the sequences' first carry."""
+    x = batch.extras
+    carry = x["carry"][0] if "carry" in x else None
+    return nets["actor_critic"](batch.obs, x.get("mask"), carry, x["first"])
+
+
+def weighted_sum(
+    policy: Tensor, value: Tensor | None, entropy: Tensor, cfg: Any
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """What the optimizer minimises, `policy + vf_coef value - ent_coef entropy`, and its parts."""
+    total = policy if value is None else policy + cfg.vf_coef * value
+    total = total - cfg.ent_coef * entropy
+    metrics = {
+        "train/loss/policy": policy.detach(),
+        "train/loss/entropy": -cfg.ent_coef * entropy.detach(),
+        "train/loss/total": total.detach(),
+        "train/metrics/entropy": entropy.detach(),
+    }
+    return total, metrics if value is None else metrics | {"train/loss/value": value.detach()}
+
+
+def divergence(log_ratio: Tensor) -> Tensor:
+    """KL(old || new) from log(new / old) of actions drawn from old: Schulman's k3 estimator."""
+    return (log_ratio.exp() - 1.0 - log_ratio).mean()
+
+
+def policy_change(learner: Learner, batch: Steps) -> dict[str, Tensor]:
+    """How far an update moved the policy: one more pass, for those that do not need it to learn."""
+    with torch.no_grad():
+        log_prob = forward(learner.nets, batch).actions.log_prob(batch.action)
+        return {"train/metrics/kl_divergence": divergence(log_prob - batch.extras["log_prob"])}
 
 
 def action_deviation(learner: Learner) -> dict[str, float]:

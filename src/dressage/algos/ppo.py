@@ -18,15 +18,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from dressage.algos.on_policy import (
-    ON_POLICY_METRICS,
     ON_POLICY_METRICS_AT_TIMES,
+    POLICY_METRICS,
+    VALUE_METRICS,
     act,
     carry_size,
     check_batches,
+    divergence,
+    forward,
     init,
     learning_rates,
     noise,
     prepare,
+    weighted_sum,
 )
 from dressage.core.algorithm import Needs
 from dressage.core.config import NetworkSettings, OptimizerSettings, Schedulable
@@ -82,8 +86,8 @@ NEEDS = Needs(
     recurrent=True,
     masks=True,
     metrics=(
-        *ON_POLICY_METRICS,
-        "train/metrics/kl_divergence",
+        *POLICY_METRICS,
+        *VALUE_METRICS,
         "train/metrics/clip_fraction",
         "train/metrics/ratio_max",
         "train/metrics/epochs_done",
@@ -96,14 +100,14 @@ NEEDS = Needs(
 def policy_loss(
     log_prob: Tensor, old_log_prob: Tensor, advantage: Tensor, clip_range: float
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """Equation 7, negated; all `[B]`. The divergence is Schulman's k3: E[(r - 1) - log r]."""
+    """Equation 7, negated; all `[B]`."""
     log_ratio = log_prob - old_log_prob
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1.0 - clip_range, 1.0 + clip_range)
     loss = -torch.min(ratio * advantage, clipped * advantage).mean()
     with torch.no_grad():
         metrics = {
-            "train/metrics/kl_divergence": (ratio - 1.0 - log_ratio).mean(),
+            "train/metrics/kl_divergence": divergence(log_ratio),
             "train/metrics/clip_fraction": ((ratio - 1.0).abs() > clip_range).float().mean(),
             "train/metrics/ratio_max": ratio.max(),
         }
@@ -126,26 +130,16 @@ def value_loss(
 
 def ppo_loss(nets: dict[str, Any], batch: Steps, cfg: Config) -> tuple[Tensor, dict[str, Tensor]]:
     """Equation 9 on one minibatch: `[B, …]`, or `[L, B, …]` for recurrent networks."""
-    x = batch.extras
-    carry = x["carry"][0] if "carry" in x else None
-    out = nets["actor_critic"](batch.obs, x.get("mask"), carry, x["first"])
+    x, out = batch.extras, forward(nets, batch)
     log_prob = out.actions.log_prob(batch.action)
     advantage = x["advantage"]
     if cfg.normalize_advantage == "minibatch":
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
     policy, policy_metrics = policy_loss(log_prob, x["log_prob"], advantage, cfg.clip_range)
     value, value_metrics = value_loss(out.value, x["value"], x["returns"], cfg.clip_range_vf)
-    entropy = out.actions.entropy(log_prob).mean()
-    total = policy + cfg.vf_coef * value - cfg.ent_coef * entropy
-    return total, {
-        "train/loss/policy": policy.detach(),
-        "train/loss/value": value.detach(),
-        "train/loss/entropy": -cfg.ent_coef * entropy.detach(),
-        "train/loss/total": total.detach(),
-        "train/metrics/entropy": entropy.detach(),
-        **policy_metrics,
-        **value_metrics,
-    }
+    entropy = out.actions.entropy(batch.action).mean()
+    total, metrics = weighted_sum(policy, value, entropy, cfg)
+    return total, metrics | policy_metrics | value_metrics
 
 
 def check(cfg: Config, n_envs: int) -> None:

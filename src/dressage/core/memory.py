@@ -20,10 +20,11 @@ class Rollout:
 
     `sequence_length=None`: single steps, `[B, …]`. Else sequences `[L, B, …]`, for recurrent
     networks: the rollout is cut into pieces of L steps, whose first carry comes with them.
+    `batch_size=None`: the rollout whole, as it was collected; `[T, N, …]` serves both kinds.
     """
 
     def __init__(
-        self, batch_size: int, n_epochs: int = 1, sequence_length: int | None = None
+        self, batch_size: int | None, n_epochs: int = 1, sequence_length: int | None = None
     ) -> None:
         self.batch_size, self.n_epochs = batch_size, n_epochs
         self.sequence_length = sequence_length
@@ -36,11 +37,15 @@ class Rollout:
     @property
     def batches_per_epoch(self) -> int:
         assert self._steps is not None, "add(steps) comes first"
-        return int(self._steps.reward.size) // self.batch_size
+        return int(self._steps.reward.size) // self.batch_size if self.batch_size else 1
 
     def batches(self, rng: Rng) -> Iterator[Steps]:
         """`n_epochs` passes over the steps, each in a new order, `batch_size` at a time."""
+        assert self._steps is not None, "add(steps) comes first"
         for _ in range(self.n_epochs):
+            if self.batch_size is None:
+                yield self._steps
+                continue
             if self.sequence_length is None:
                 shuffled, rows = self._shuffle_steps(rng), self.batch_size
             else:
@@ -74,7 +79,9 @@ class Rollout:
         return map_steps(cut, self._steps)
 
     def state(self) -> Arrays:
-        return {"epochs": np.array(self.epochs)}
+        # the steps themselves are used up before anything is saved; shuffles go on counting
+        return {} if self.batch_size is None else {"epochs": np.array(self.epochs)}
 
     def load(self, arrays: Arrays) -> None:
-        self.epochs = int(arrays["epochs"])
+        if self.batch_size is not None:
+            self.epochs = int(arrays["epochs"])

@@ -66,12 +66,12 @@ class Tracker(Hook):
     # -- hooks -----------------------------------------------------------------------------------
 
     def on_start(self, moment: Moment) -> None:
+        close_unfinished(self.folder)  # the same run failed in this process before
         self._open = True
         held = self._guarded(moment.env_steps, lambda: self.open(moment.env_steps))
         self._held = held or Held()
         if self._open:
-            # A run that raises has no on_end: what is still open when the process ends has failed.
-            atexit.register(self.close, "failed")
+            _UNFINISHED[self.folder] = self
 
     def on_row(self, moment: Moment) -> None:
         # Evaluations were sent when they were made, at their own env_steps.
@@ -95,7 +95,7 @@ class Tracker(Hook):
         if self._open:
             self._guarded(env_steps, lambda: self.shut(outcome))
         self._open = False
-        atexit.unregister(self.close)
+        _UNFINISHED.pop(self.folder, None)
 
     # -- for the services' classes ---------------------------------------------------------------
 
@@ -149,6 +149,18 @@ class Tracker(Hook):
             f"The tracker {self.name} failed at {env_steps} env steps and gets no more rows: "
             f"{reason}. Training goes on; the run directory has every row."
         )
+
+
+# A run that raises has no on_end: what is still open when it resumes, or at exit, has failed.
+_UNFINISHED: dict[Path, Tracker] = {}
+
+
+@atexit.register
+def close_unfinished(folder: Path | None = None) -> None:
+    """Closes the tracker that writes `folder`, or all that are open."""
+    for tracker in list(_UNFINISHED.values()):
+        if folder is None or tracker.folder == folder:
+            tracker.close("failed")
 
 
 def flat(config: Mapping[str, Any]) -> dict[str, bool | float | str]:

@@ -80,8 +80,10 @@ class Trainer:
             if f in REPORTED_SETTINGS or isinstance(getattr(cfg, f), Schedule)
         ]
         self.evaluation: Evaluation | None = None  # the newest
+        self._unplayed: Any = None  # states of the evaluation's environments before their first use
         self.stop_reason: str | None = None
         self._save_requested = False
+        self._saved_at = -1  # env steps of the newest checkpoint
         self._began = time.perf_counter()
 
     # -- the loop --------------------------------------------------------------------------------
@@ -101,6 +103,8 @@ class Trainer:
             planned = done or _crossed(before, clock.env_steps, self.checkpoint_every)
             if planned or best or self._save_requested or self.stop_reason is not None:
                 self.save(planned)
+        if self._saved_at != clock.env_steps:  # a signal came right after the last look for one
+            self.save()
         self._call("on_end")
         return "finished" if clock.env_steps >= budget else (self.stop_reason or "stopped")
 
@@ -176,6 +180,7 @@ class Trainer:
         episodes = run.final_eval_episodes if final else run.eval_episodes
         assert self.eval_batch is not None
         with self.recorder.timed("evaluate"):
+            self._forget_earlier_evaluations(self.eval_batch)
             size = self.algo.carry_size(self.learner)
             self.evaluation = evaluate(
                 self._choose, self.eval_batch, episodes, self.rng, clock.evaluations, size
@@ -192,6 +197,15 @@ class Trainer:
         clock.best_return = mean
         clock.best = {"env_steps": clock.env_steps, "evaluation": metrics}
         return True
+
+    def _forget_earlier_evaluations(self, batch: EnvBatch) -> None:
+        """An evaluation depends on the weights alone: a resumed run has none to look back on."""
+        everyone = range(batch.n_envs)
+        if self._unplayed is None:
+            batch.reset_many(everyone, everyone)
+            self._unplayed = batch.states()
+        batch.load_states(self._unplayed)
+        batch.replay([()] * batch.n_envs)  # a game left unfinished (lives) is not gone on with
 
     def _choose(self, obs: Tree, carry: Any, mask: Any) -> Acted:
         normalizer = self.collector.obs_normalizer
@@ -217,7 +231,7 @@ class Trainer:
                 clock.scheduled = [*clock.scheduled, clock.env_steps][
                     -self.cfg_run.keep_checkpoints :
                 ]
-            self._save_requested = False
+            self._save_requested, self._saved_at = False, clock.env_steps
             self.writer.sync()
             offsets = self.writer.offsets()
             path = save_checkpoint(self.writer.path, clock.env_steps, *self._state(), offsets)
@@ -265,7 +279,10 @@ class Trainer:
         self.recorder.load(meta["recorder"])
         for hook, state in zip(self.hooks, meta["hooks"], strict=False):
             hook.load(state)
-        self._point_at_best()  # a crash may have come between a checkpoint and its pointer
+        # A crash may have come right after the checkpoint, before the rest of `save`.
+        self._saved_at = self.clock.env_steps
+        self._point_at_best()
+        prune(self.writer.path, keep_last=1, keep=self.clock.scheduled)
         return self.collector.load(parts["collector"], meta["collector"])
 
     def _call(self, name: str, metrics: dict[str, float] | None = None) -> None:

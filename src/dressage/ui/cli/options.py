@@ -1,0 +1,81 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def complete_runs(incomplete: str) -> list[str]:
+    """Names in the folder of runs, without opening any."""
+    root = Path(os.environ.get("DRESSAGE_RUNS") or "runs")
+    names = ["@last", *sorted((entry.name for entry in _entries(root)), reverse=True)]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_envs(incomplete: str) -> list[str]:
+    """Environments with a preset; asking Gymnasium for all of its own would take half a second."""
+    presets = Path(__file__).parents[2] / "presets"
+    names = {path.stem for path in presets.glob("*/*.yaml")}
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+def _entries(root: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(root) as entries:
+            yield from (e for e in entries if not e.name.startswith((".", "@")) and e.is_dir())
+    except OSError:
+        return
+
+
+RunArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="A run or group: its id, a unique prefix, @last, a path, GROUP/SEED.",
+        autocompletion=complete_runs,
+        show_default=False,
+    ),
+]
+EnvArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="ENV[:ALGO]",
+        help="A Gymnasium id, module:Class or module:function.",
+        autocompletion=complete_envs,
+        show_default=False,
+    ),
+]
+SettingsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="KEY=VALUE",
+        help="Settings, such as lr=3e-4 seeds=8 env_steps=200_000.",
+        show_default=False,
+    ),
+]
+RunsOption = Annotated[
+    Path | None,
+    typer.Option("--runs", metavar="DIR", help="The folder of runs (or DRESSAGE_RUNS)."),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Settings in YAML, or a run's config.json."),
+]
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="Let the run import the code of your own that it names.")
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="One JSON object as the last line of standard output.")
+]
+
+
+def split_words(env: str | None, settings: list[str] | None) -> tuple[str | None, list[str]]:
+    """A first word with an equals sign is a setting: the environment then stands in a file."""
+    if env is not None and "=" in env:
+        return None, [env, *(settings or [])]
+    return env, settings or []

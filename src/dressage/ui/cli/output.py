@@ -1,0 +1,33 @@
+"""Where output goes: people read the console, programs read the last line of standard output."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dressage.ui.text import one_line_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def console_for(json: bool = False) -> Console:
+    """Standard output for people; with `--json` it belongs to programs, and people get stderr."""
+    from rich.console import Console
+
+    return Console(stderr=json, highlight=False)
+
+
+def emit(value: Any) -> None:
+    """The JSON line."""
+    sys.stdout.write(one_line_json(value) + "\n")
+    sys.stdout.flush()
+
+
+def complain(sentence: str) -> None:
+    """One red sentence on standard error."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False)
+    console.print(Text(sentence, "red"), soft_wrap=not console.is_terminal)

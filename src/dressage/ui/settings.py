@@ -1,0 +1,106 @@
+"""The resolved config, grouped by the class that declares each setting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from dressage.runs.find import find, runs_root
+from dressage.ui.tables import Cell, Column, table
+
+SOURCE_STYLES = {"default": "dim", "preset": "cyan", "file": "yellow", "override": "green"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One setting: its value and where that came from."""
+
+    section: str
+    name: str
+    value: Any
+    source: str
+    meaning: str
+
+
+def config_of(
+    env: str | None, settings: Sequence[str], config: Path | None, runs: Path | None
+) -> list[Entry]:
+    """What `train` would use for these words, or what the run of that name had."""
+    from dressage.api import resolve_config
+    from dressage.presets.resolve import parse_overrides, resolve
+
+    if env is not None and _names_a_run(env, runs_root(runs)):
+        run = find(env, runs_root(runs))
+        stored = run.members[0] if run.members else run
+        values = dict(stored.config)
+        resolved = resolve(values["env"], values["algo"], values, use_preset=False, trust=False)
+        sources = getattr(stored, "sources", {})
+    else:
+        resolved = resolve_config(env, config=config, **parse_overrides(list(settings)))
+        values, sources = resolved.values(), resolved.sources
+    models = {"run": type(resolved.run), resolved.run.algo: type(resolved.cfg)}
+    return [
+        Entry(
+            _section(model, name, title),
+            name,
+            values.get(name),
+            sources.get(name, "default"),
+            field.description or "",
+        )
+        for title, model in models.items()
+        for name, field in model.model_fields.items()
+    ]
+
+
+def _names_a_run(word: str, root: Path) -> bool:
+    places = (root / word, Path(word))
+    marks = ("config.json", "group.json")
+    return word.startswith("@") or any((p / mark).is_file() for p in places for mark in marks)
+
+
+def _section(model: Any, name: str, title: str) -> str:
+    """`NetworkSettings` declares the group `network`; what the algorithm adds bears its name."""
+    owner = next(
+        base for base in reversed(model.__mro__) if name in getattr(base, "__annotations__", {})
+    )
+    word = owner.__name__.removesuffix("Settings")
+    return title if owner is model or word == owner.__name__ else word.lower()
+
+
+def print_config(console: Console, entries: Sequence[Entry]) -> None:
+    for section in dict.fromkeys(entry.section for entry in entries):
+        chosen = [entry for entry in entries if entry.section == section]
+        columns = [
+            Column(section),
+            Column("value", fold=True),
+            Column("from"),
+            Column("meaning", drop=1, style="dim"),
+        ]
+        rows: list[list[Cell]] = [
+            [
+                entry.name,
+                Text(_shown(entry.value), "" if entry.source == "default" else "bold"),
+                Text(entry.source, SOURCE_STYLES.get(entry.source, "")),
+                entry.meaning,
+            ]
+            for entry in chosen
+        ]
+        console.print(table(columns, rows, console.width))
+        console.print()
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "none" if value is None else str(value)
+
+
+def yaml_of(entries: Sequence[Entry]) -> str:
+    import yaml
+
+    return str(yaml.safe_dump({entry.name: entry.value for entry in entries}, sort_keys=False))

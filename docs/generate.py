@@ -1,0 +1,250 @@
+"""The reference pages, made from the code; mkdocs calls `on_files` (see `hooks` in mkdocs.yml).
+
+`python docs/generate.py FOLDER` writes them as Markdown files, to look at.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+import yaml
+
+from dressage.algos import ALGORITHMS
+from dressage.core.config import ALIASES, NetworkSettings, OptimizerSettings, RunConfig, Settings
+from dressage.envs.wrappers import WRAPPERS
+from dressage.presets import presets
+from dressage.runs import metrics
+from dressage.ui.cli.app import app
+
+WIDTH = 100  # of the commands' help, in characters
+BOUNDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
+
+
+def on_files(files: Any, config: Any) -> Any:
+    from mkdocs.structure.files import File
+
+    for name, content in pages().items():
+        files.append(File.generated(config, f"reference/{name}.md", content=content))
+    return files
+
+
+def pages() -> dict[str, str]:
+    return {
+        "algorithms": algorithms_page(),
+        "settings": settings_page(),
+        "presets": presets_page(),
+        "metrics": metrics_page(),
+        "wrappers": wrappers_page(),
+        "commands": commands_page(),
+    }
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+# -- algorithms and settings ------------------------------------------------------------------
+
+
+def algorithms_page() -> str:
+    parts = [
+        "# Algorithms",
+        "Each is one module. Name it after the environment, `dressage train CartPole-v1:a2c`, or "
+        "as a setting, `algo=a2c`. [Your own](../own/algorithm.md) works the same way.",
+        table(
+            ["name", "feed", "actions", "recurrent", "action masks"],
+            [[f"[{name}](#{name})", *_facts(name)] for name in ALGORITHMS],
+        ),
+    ]
+    for name, path in ALGORITHMS.items():
+        parts += _algorithm(name, importlib.import_module(path))
+    return "\n\n".join(parts) + "\n"
+
+
+def _facts(name: str) -> list[str]:
+    needs = importlib.import_module(ALGORITHMS[name]).NEEDS
+    yes = {True: "yes", False: "no"}
+    return [needs.feed, ", ".join(needs.actions), yes[needs.recurrent], yes[needs.masks]]
+
+
+def _algorithm(name: str, module: Any) -> list[str]:
+    own = [f for f in module.Config.model_fields if f in module.Config.__annotations__]
+    sometimes = module.NEEDS.metrics_at_times
+    return [
+        f"## {name}",
+        f"```text\n{inspect.getdoc(module)}\n```",
+        f"### Settings of {name}",
+        "Beside these it has those of [networks](settings.md#networks), "
+        "[the optimizer](settings.md#optimizer) and [every run](settings.md#every-run).",
+        settings_table(module.Config, own),
+        f"### Metrics of {name}",
+        "In every run: " + ", ".join(f"`{m}`" for m in module.NEEDS.metrics) + ".",
+        "Depending on settings and spaces: " + ", ".join(f"`{m}`" for m in sometimes) + ".",
+    ]
+
+
+def settings_page() -> str:
+    names = ", ".join(f"`{short}` for `{name}`" for short, name in ALIASES.items())
+    return "\n\n".join(
+        [
+            "# Settings",
+            "One flat list for the command line (`key=value`), files (`--config`) and Python "
+            "(`dressage.train(env, key=value)`). `dressage config ENV:ALGO` prints the values in "
+            "force and where each came from. *Number or schedule* takes a number or a text such as "
+            "`linear(3e-4, 0)`: see [schedules](../guides/schedules.md).",
+            f"Other names for the same: {names}.",
+            "## Every run",
+            settings_table(RunConfig, list(RunConfig.model_fields)),
+            "## Networks",
+            settings_table(NetworkSettings, list(NetworkSettings.model_fields)),
+            "## Optimizer",
+            "An algorithm may set other defaults; its own table says so.",
+            settings_table(OptimizerSettings, list(OptimizerSettings.model_fields)),
+        ]
+    )
+
+
+def settings_table(model: type[Settings], names: list[str]) -> str:
+    schema = model.model_json_schema()["properties"]
+    rows = []
+    for name in names:
+        field = model.model_fields[name]
+        default = field.get_default(call_default_factory=True)
+        shown = "(required)" if field.is_required() else f"`{_shown(default)}`"
+        rows.append([f"`{name}`", shown, _kind(schema[name]), field.description or ""])
+    return table(["setting", "default", "takes", "meaning"], rows)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_kind(one) for one in schema["anyOf"]))
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    names = {
+        "integer": "whole number",
+        "number": "number",
+        "string": "text",
+        "boolean": "true, false",
+        "array": "list",
+        "object": "mapping",
+        "null": "none",
+    }
+    kind = names.get(schema.get("type", ""), "number or schedule")
+    bounds = [f"{word} {schema[key]:g}" for key, word in BOUNDS.items() if _matters(schema, key)]
+    return ", ".join([kind, *bounds])
+
+
+def _matters(schema: dict[str, Any], key: str) -> bool:
+    return key in schema and abs(schema[key]) < 2**62  # a seed's bound is that of an integer
+
+
+def presets_page() -> str:
+    parts = [
+        "# Presets",
+        "Settings that `dressage train ENV` uses unless told otherwise; your own overrides win. "
+        "`dressage presets ENV` prints one.",
+    ]
+    for (env, algo), preset in sorted(presets().items()):
+        parts += [f"## {env} with {algo}", f"```yaml\n{_yaml(preset.settings)}```"]
+        if preset.earned:
+            parts += ["Tried:", f"```yaml\n{_yaml(preset.earned)}```"]
+        else:
+            parts.append("No results are recorded for it yet.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _yaml(content: dict[str, Any]) -> str:
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
+# -- metrics, wrappers, commands ----------------------------------------------------------------
+
+
+def metrics_page() -> str:
+    groups = {
+        "Counters": metrics.LEAD_COLUMNS,
+        "Experience": ("train/roll/",),
+        "Losses": ("train/loss/",),
+        "Updates": ("train/metrics/",),
+        "Settings in force and counts": ("train/hp/", "train/cnt/"),
+        "Evaluation": ("val/",),
+        "Speed": ("sys/",),
+    }
+    sources = (inspect.getdoc(metrics) or "").partition("\n\n")[2]
+    parts = [
+        "# Metrics",
+        "The columns of [metrics.csv](../guides/run-directory.md#metricscsv). *Over an interval* "
+        "says how the values within one log interval become one cell. A `*` stands for one column "
+        "per network, setting or count. `dressage explain NAME` prints an entry.",
+        f"```text\n{sources}\n```",
+    ]
+    for title, prefixes in groups.items():
+        found = [m for m in metrics.METRICS.values() if m.name.startswith(prefixes)]
+        rows = [[f"`{m.name}`", m.unit, m.meaning, m.healthy, m.aggregate] for m in found]
+        parts.append(f"## {title}")
+        parts.append(table(["name", "unit", "meaning", "healthy", "over an interval"], rows))
+    shown = {m for prefixes in groups.values() for m in metrics.METRICS if m.startswith(prefixes)}
+    assert shown == set(metrics.METRICS), f"no place for {set(metrics.METRICS) - shown}"
+    return "\n\n".join(parts) + "\n"
+
+
+def wrappers_page() -> str:
+    rows = [[f"`{w.usage}`", w.meaning] for w in WRAPPERS.values()]
+    return "\n\n".join(
+        [
+            "# Wrappers",
+            "Named in `wrappers=`, the innermost first. After the colon come the wrapper's "
+            "arguments. See [environments and wrappers](../guides/environments.md), and "
+            "[a wrapper of your own](../own/wrapper.md).",
+            table(["write", "meaning"], rows),
+        ]
+    )
+
+
+def commands_page() -> str:
+    root = typer.main.get_command(app)
+    parts = ["# Commands", "What `--help` prints.", _help(root, ["dressage"], None)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _help(command: Any, path: list[str], parent: Any) -> str:
+    settings = {"resilient_parsing": True, "parent": parent, "max_content_width": WIDTH}
+    context = command.make_context(path[-1], [], terminal_width=WIDTH, **settings)
+    parts = [
+        f"{'#' * (1 + len(path))} {' '.join(path)}",
+        f"```text\n{command.get_help(context)}\n```",
+    ]
+    for name, sub in getattr(command, "commands", {}).items():
+        parts.append(_help(sub, [*path, name], context))
+    return "\n\n".join(parts)
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in pages().items():
+        (folder / f"{name}.md").write_text(content, encoding="utf-8")

@@ -1,0 +1,307 @@
+"""Learning curves beside a reference: the same task and settings with dressage and with SB3.
+
+    python benchmarks/curves.py run --setting cartpole --seeds 10     # resumes; one file a run
+    python benchmarks/curves.py table                                 # summary and picture
+
+Each run is a process of its own, two at a time, ours and theirs in turn. What is compared: the
+mean return of training episodes at the same env steps, and 20 held-out episodes of the final
+policy. Results lie in benchmarks/results/curves/, one JSON file a run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results" / "curves"
+POINTS = 20  # of a stored curve, evenly spaced over the budget
+HELD_OUT_EPISODES = 20
+
+# name -> env, what both sides get, and what only SB3's vocabulary says otherwise
+SETTINGS: dict[str, dict[str, Any]] = {
+    "cartpole": {
+        "env": "CartPole-v1",
+        "env_steps": 100_000,
+        "n_envs": 8,
+        "settings": {
+            "n_steps": 32,
+            "batch_size": 256,
+            "n_epochs": 20,
+            "gamma": 0.98,
+            "gae_lambda": 0.8,
+            "learning_rate": "linear(1e-3, 0)",
+            "clip_range": "linear(0.2, 0)",
+        },
+    },
+    "pendulum": {
+        "env": "Pendulum-v1",
+        "env_steps": 100_000,
+        "n_envs": 4,
+        "settings": {
+            "n_steps": 1024,
+            "batch_size": 64,
+            "n_epochs": 10,
+            "gamma": 0.9,
+            "gae_lambda": 0.95,
+            "learning_rate": 1e-3,
+            "use_sde": True,
+            "sde_sample_freq": 4,
+        },
+        "ours": {"scale_actions": False},  # SB3's PPO acts in the environment's units
+    },
+    "halfcheetah": {
+        "env": "HalfCheetah-v5",
+        "env_steps": 200_000,
+        "n_envs": 8,
+        "settings": {
+            "n_steps": 256,
+            "batch_size": 256,
+            "n_epochs": 10,
+            "gamma": 0.99,
+            "gae_lambda": 0.95,
+            "learning_rate": 3e-4,
+        },
+        "normalize": True,
+    },
+    "acrobot-a2c": {
+        "env": "Acrobot-v1",
+        "algo": "a2c",
+        "env_steps": 200_000,
+        "n_envs": 16,
+        "settings": {},
+        "normalize": True,
+    },
+    "cartpole-a2c": {
+        "env": "CartPole-v1",
+        "algo": "a2c",
+        "env_steps": 200_000,
+        "n_envs": 8,
+        "settings": {},
+    },
+    "cartpole-novel-lstm": {
+        "env": "CartPole-v1",
+        "algo": "ppo",
+        "recurrent": True,
+        "env_steps": 100_000,
+        "n_envs": 8,
+        "wrappers": ["mask_velocity"],
+        "settings": {
+            "n_steps": 32,
+            "batch_size": 256,
+            "n_epochs": 20,
+            "gamma": 0.98,
+            "gae_lambda": 0.8,
+            "learning_rate": "linear(1e-3, 0)",
+            "clip_range": "linear(0.2, 0)",
+        },
+        "ours": {"recurrent": "lstm", "hidden_size": 64, "sequence_length": 32},
+        "theirs": {"policy_kwargs": {"lstm_hidden_size": 64}},
+    },
+}
+
+
+def train_ours(setting: dict[str, Any], seed: int, folder: str) -> dict[str, Any]:
+    import dressage
+
+    normalize = setting.get("normalize", False)
+    began = time.perf_counter()
+    run = dressage.train(
+        setting["env"],
+        algo=setting.get("algo", "ppo"),
+        runs=folder,
+        seed=seed,
+        env_steps=setting["env_steps"],
+        n_envs=setting["n_envs"],
+        wrappers=setting.get("wrappers", []),
+        normalize_obs=normalize,
+        normalize_reward=normalize,
+        eval_every=0,
+        final_eval_episodes=0,
+        **setting["settings"],
+        **setting.get("ours", {}),
+    )
+    seconds = time.perf_counter() - began
+    metrics = run.metrics(["env_steps", "train/roll/ep_rew_mean"])
+    held_out = dressage.evaluate(f"{run.path}@last", episodes=HELD_OUT_EPISODES)
+    return {
+        "curve": on_grid(metrics["env_steps"], metrics["train/roll/ep_rew_mean"], setting),
+        "held_out": held_out["mean"],
+        "seconds": seconds,
+    }
+
+
+def train_sb3(setting: dict[str, Any], seed: int, folder: str) -> dict[str, Any]:
+    import torch
+    from stable_baselines3 import A2C, PPO
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.evaluation import evaluate_policy
+    from stable_baselines3.common.logger import configure
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    torch.set_num_threads(1)
+    recurrent = setting.get("recurrent", False)
+    if recurrent:
+        from sb3_contrib import RecurrentPPO
+    maker: Any = setting["env"]
+    if setting.get("wrappers"):
+        from dressage.envs.make import EnvRecipe
+
+        recipe = EnvRecipe(setting["env"], wrappers=tuple(setting["wrappers"]))
+        maker = lambda: recipe()  # noqa: E731
+    env = make_vec_env(maker, n_envs=setting["n_envs"], seed=seed)
+    settings = {key: sb3_value(value) for key, value in setting["settings"].items()}
+    if setting.get("normalize"):
+        env = VecNormalize(env, gamma=settings.get("gamma", 0.99))
+    kind = {"ppo": RecurrentPPO if recurrent else PPO, "a2c": A2C}[setting.get("algo", "ppo")]
+    policy = "MlpLstmPolicy" if recurrent else "MlpPolicy"
+    model = kind(policy, env, seed=seed, device="cpu", **settings, **setting.get("theirs", {}))
+    model.set_logger(configure(folder, ["csv"]))
+    began = time.perf_counter()
+    model.learn(setting["env_steps"], log_interval=1)
+    seconds = time.perf_counter() - began
+    with (Path(folder) / "progress.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    steps = np.array([float(row["time/total_timesteps"]) for row in rows])
+    returns = np.array([float(row["rollout/ep_rew_mean"] or "nan") for row in rows])
+    env.seed(10_000 + seed)
+    if isinstance(env, VecNormalize):
+        env.training, env.norm_reward = False, False
+    mean, _ = evaluate_policy(model, env, n_eval_episodes=HELD_OUT_EPISODES, deterministic=True)
+    return {"curve": on_grid(steps, returns, setting), "held_out": float(mean), "seconds": seconds}
+
+
+def sb3_value(value: Any) -> Any:
+    """A schedule in SB3's form: a function of the progress that remains."""
+    if isinstance(value, str):
+        from dressage.math.schedules import parse_schedule
+
+        schedule: Any = parse_schedule(value)
+        return lambda remaining: schedule(1.0 - remaining)
+    return value
+
+
+def on_grid(steps: Any, returns: Any, setting: dict[str, Any]) -> list[float | None]:
+    """The newest value at or before each of POINTS evenly spaced moments."""
+    grid = np.linspace(0, setting["env_steps"], POINTS + 1)[1:]
+    known = ~np.isnan(returns)
+    steps, returns = np.asarray(steps)[known], np.asarray(returns)[known]
+    at = np.searchsorted(steps, grid, side="right") - 1
+    return [None if i < 0 else round(float(returns[i]), 3) for i in at]
+
+
+def one(name: str, side: str, seed: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        train = train_ours if side == "dressage" else train_sb3
+        result = train(SETTINGS[name], seed, folder)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    peer = "sb3-contrib" if SETTINGS[name].get("recurrent") else "stable-baselines3"
+    result |= {
+        "setting": name,
+        "side": side,
+        "seed": seed,
+        "date": datetime.date.today().isoformat(),
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+        "versions": {p: version(p) for p in ("dressage", peer, "torch", "gymnasium", "numpy")},
+        "command": f"python benchmarks/curves.py one {name} {side} {seed}",
+    }
+    (RESULTS / f"{name}-{side}-{seed}.json").write_text(json.dumps(result) + "\n")
+    print(
+        f"{name} {side} {seed}: {result['held_out']:.1f} in {result['seconds']:.0f} s", flush=True
+    )
+
+
+def run(names: list[str], seeds: int, at_once: int) -> None:
+    """Whatever is not there yet, ours and theirs in turn."""
+    jobs = [
+        (name, side, seed)
+        for name in names
+        for seed in range(seeds)
+        for side in ("dressage", "sb3")
+        if not (RESULTS / f"{name}-{side}-{seed}.json").exists()
+    ]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    running: list[subprocess.Popen[bytes]] = []
+    for name, side, seed in jobs:
+        while len([p for p in running if p.poll() is None]) >= at_once:
+            time.sleep(0.2)
+        command = [sys.executable, __file__, "one", name, side, str(seed)]
+        running.append(subprocess.Popen(command, env=environment))
+    for process in running:
+        process.wait()
+
+
+def load(name: str, side: str) -> list[dict[str, Any]]:
+    found = [json.loads(p.read_text()) for p in sorted(RESULTS.glob(f"{name}-{side}-*.json"))]
+    return [r for r in found if r["setting"] == name]
+
+
+def table() -> str:
+    """Final return and area under the curve of both sides, mean over seeds with 95 % intervals."""
+    from dressage.math.summary import mean_interval
+
+    lines = [
+        "| setting | side | seeds | held-out return | training return at the end "
+        "| area under the curve | verdict |",
+        "|---|---|--:|---|---|---|---|",
+    ]
+    for name in SETTINGS:
+        cells: dict[str, dict[str, tuple[float, float, float]]] = {}
+        for side in ("dressage", "sb3"):
+            runs = load(name, side)
+            if not runs:
+                continue
+            curves = np.array([[np.nan if v is None else v for v in r["curve"]] for r in runs])
+            values = {
+                "held-out": np.array([r["held_out"] for r in runs]),
+                "end": curves[:, -1],
+                "area": np.nanmean(curves, axis=1),
+            }
+            cells[side] = {k: (float(v.mean()), *mean_interval(v)) for k, v in values.items()}
+            row = " | ".join(f"{m:.1f} [{a:.1f}, {b:.1f}]" for m, a, b in cells[side].values())
+            verdict = ""
+            if side == "sb3" and "dressage" in cells:
+                # ours is judged by the reference's own interval over seeds
+                good = all(cells["dressage"][k][0] >= cells["sb3"][k][1] for k in cells["sb3"])
+                verdict = "within its interval or better" if good else "below its interval"
+            lines.append(f"| {name} | {side} | {len(runs)} | {row} | {verdict} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    runner = commands.add_parser("run")
+    runner.add_argument("--setting", action="append", choices=list(SETTINGS))
+    runner.add_argument("--seeds", type=int, default=10)
+    runner.add_argument("--at-once", type=int, default=2)
+    single = commands.add_parser("one")
+    single.add_argument("setting")
+    single.add_argument("side", choices=["dressage", "sb3"])
+    single.add_argument("seed", type=int)
+    commands.add_parser("table")
+    given = parser.parse_args()
+    if given.command == "run":
+        run(given.setting or list(SETTINGS), given.seeds, given.at_once)
+    elif given.command == "one":
+        one(given.setting, given.side, given.seed)
+    else:
+        text = table()
+        (RESULTS / "table.md").write_text(text + "\n")
+        print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Does `dressage train ENV`, as it is, solve its task? Presets over seeds, on held-out episodes.
+
+    python benchmarks/solved.py run CartPole-v1 Pendulum-v1 --seeds 5     # resumes; one file a seed
+    python benchmarks/solved.py table          # and writes into the presets what earned them
+
+The policy judged is the one that `dressage.load` gives: the checkpoint with the best evaluation
+during training. The 50 episodes are none of those evaluations'.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+RESULTS = Path(__file__).parent / "results" / "solved"
+PRESETS = Path(__file__).parents[1] / "src" / "dressage" / "presets"
+EPISODES = 50
+# Where Gymnasium names no threshold: RL-Zoo's published figure for PPO less ten percent.
+THRESHOLDS = {"Pendulum-v1": -190.0}
+
+
+def slug(env: str) -> str:
+    return env.replace("/", "-")
+
+
+def one(env: str, algo: str, seed: int) -> None:
+    import dressage
+
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        run = dressage.train(env, algo=algo, seed=seed, runs=folder)
+        seconds = time.perf_counter() - began
+        best = dressage.evaluate(run, episodes=EPISODES)
+        last = dressage.evaluate(f"{run.path}@last", episodes=EPISODES)
+        result = {
+            "env": env,
+            "algo": algo,
+            "seed": seed,
+            "env_steps": run.config["env_steps"],
+            "best": best["mean"],
+            "best_env_steps": best["env_steps"],
+            "last": last["mean"],
+            "threshold": THRESHOLDS.get(env, best["threshold"]),
+            "seconds": round(seconds, 1),
+            "settings": {k: v for k, v in run.config.items() if run.sources[k] != "default"},
+        }
+    result |= {
+        "date": datetime.date.today().isoformat(),
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+        "versions": {p: version(p) for p in ("dressage", "torch", "gymnasium", "numpy")},
+        "command": f"dressage train {env}:{algo} seed={seed}",
+    }
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / f"{slug(env)}-{algo}-{seed}.json").write_text(json.dumps(result) + "\n")
+    print(f"{env} {algo} {seed}: best {result['best']:.1f}, last {result['last']:.1f}", flush=True)
+
+
+def run(envs: list[str], algo: str, seeds: int, at_once: int) -> None:
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    running: list[subprocess.Popen[bytes]] = []
+    for env in envs:
+        for seed in range(seeds):
+            if (RESULTS / f"{slug(env)}-{algo}-{seed}.json").exists():
+                continue
+            while len([p for p in running if p.poll() is None]) >= at_once:
+                time.sleep(0.2)
+            command = [sys.executable, __file__, "one", env, algo, str(seed)]
+            running.append(subprocess.Popen(command, env=environment))
+    for process in running:
+        process.wait()
+
+
+def table() -> str:
+    """One row a task; the presets get the runs that earned them."""
+    from dressage.math.summary import interquartile_mean, mean_interval
+
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for path in sorted(RESULTS.glob("*.json")):
+        result = json.loads(path.read_text())
+        found.setdefault((result["env"], result["algo"]), []).append(result)
+    lines = [
+        "| task | algorithm | env steps | seeds | threshold | solved | mean return [95 %] | IQM |",
+        "|---|---|--:|--:|--:|--:|---|--:|",
+    ]
+    for (env, algo), results in sorted(found.items()):
+        means = np.array([r["best"] for r in results])
+        low, high = mean_interval(means)
+        threshold = results[0]["threshold"]
+        solved = sum(r["best"] >= threshold for r in results) if threshold is not None else "-"
+        iqm = float(interquartile_mean(means))
+        lines.append(
+            f"| {env} | {algo} | {results[0]['env_steps']:,} | {len(results)} | {threshold} | "
+            f"{solved} | {means.mean():.1f} [{low:.1f}, {high:.1f}] | {iqm:.1f} |"
+        )
+        earned = {
+            "seeds": [r["seed"] for r in sorted(results, key=lambda r: r["seed"])],
+            "date": max(r["date"] for r in results),
+            "command": f"benchmarks/solved.py run {env} --algo {algo} --seeds {len(results)}",
+            "returns": [round(r["best"], 1) for r in sorted(results, key=lambda r: r["seed"])],
+        }
+        preset = PRESETS / algo / f"{slug(env)}.yaml"
+        head = preset.read_text().partition("earned:")[0]
+        preset.write_text(head + yaml.safe_dump({"earned": earned}, sort_keys=False, width=100))
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    runner = commands.add_parser("run")
+    runner.add_argument("env", nargs="+")
+    runner.add_argument("--algo", default="ppo")
+    runner.add_argument("--seeds", type=int, default=5)
+    runner.add_argument("--at-once", type=int, default=2)
+    single = commands.add_parser("one")
+    single.add_argument("env")
+    single.add_argument("algo")
+    single.add_argument("seed", type=int)
+    commands.add_parser("table")
+    given = parser.parse_args()
+    if given.command == "run":
+        run(given.env, given.algo, given.seeds, given.at_once)
+    elif given.command == "one":
+        one(given.env, given.algo, given.seed)
+    else:
+        text = table()
+        (RESULTS / "table.md").write_text(text + "\n")
+        print(text)
+
+
+if __name__ == "__main__":
+    main()

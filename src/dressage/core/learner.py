@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dressage.core.optimizers import make_optimizer
+from dressage.core.state import Arrays, flatten, unflatten
 from dressage.core.steps import Steps, map_steps
 from dressage.errors import RunError
 from dressage.lazy import torch
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from dressage.core.config import OptimizerSettings
 
-Arrays = dict[str, np.ndarray[Any, Any]]
 Loss = Callable[..., tuple[Any, dict[str, Any]]]
 
 DORMANT_TAU = 0.025  # Sokar et al. 2023, "The dormant neuron phenomenon", section 3
@@ -240,48 +240,3 @@ class Learner:
             group.optimizer.load_state_dict(state)
         if self._scaler is not None:
             self._scaler.load_state_dict(plain["scaler"])
-
-
-def flatten(prefix: str, tree: Any, arrays: Arrays, plain: dict[str, Any]) -> None:
-    """Splits nested dicts and lists of tensors and numbers into named arrays and plain values.
-
-    Lists are marked by `[i]` keys and whole-number keys by `#i`, so that `unflatten` can tell.
-    """
-    if isinstance(tree, dict):
-        for key, value in tree.items():
-            flatten(
-                f"{prefix}#{key}/" if isinstance(key, int) else f"{prefix}{key}/",
-                value,
-                arrays,
-                plain,
-            )
-    elif isinstance(tree, list | tuple):
-        for i, value in enumerate(tree):
-            flatten(f"{prefix}[{i}]/", value, arrays, plain)
-    elif isinstance(tree, torch.Tensor):
-        arrays[prefix[:-1]] = tree.detach().cpu().numpy()
-    else:
-        plain[prefix[:-1]] = tree
-
-
-def unflatten(prefix: str, arrays: Arrays, plain: dict[str, Any]) -> Any:
-    """The nested dicts and lists that `flatten` split."""
-    root: dict[Any, Any] = {}
-    leaves: dict[str, Any] = {name: torch.from_numpy(np.array(v)) for name, v in arrays.items()}
-    for name, value in (leaves | plain).items():
-        if not name.startswith(prefix):
-            continue
-        *path, last = name[len(prefix) :].split("/")
-        node = root
-        for key in path:
-            node = node.setdefault(key, {})
-        node[last] = value
-    return _rebuild(root)
-
-
-def _rebuild(node: Any) -> Any:
-    if not isinstance(node, dict):
-        return node
-    if node and all(key.startswith("[") for key in node):
-        return [_rebuild(node[f"[{i}]"]) for i in range(len(node))]
-    return {int(k[1:]) if k.startswith("#") else k: _rebuild(v) for k, v in node.items()}

@@ -1,0 +1,130 @@
+"""What a report says, before it is Markdown, HTML or text: sections of tables, charts, sentences.
+
+Strings in here are plain text: each renderer escapes them its own way, so that nothing which a run
+contains can become markup. `Code` marks what is to be typed or is spelled exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Code(str):
+    """A name, a command or a value, shown as it is spelled."""
+
+    __slots__ = ()
+
+
+class Strong(str):
+    """A word that the eye should find."""
+
+    __slots__ = ()
+
+
+# A sentence in pieces: ("Resume it with ", Code("dressage train --resume X"), ".").
+Words = str | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    words: Words
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Bullets:
+    items: Sequence[Words]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One number that matters, with what it is and what qualifies it."""
+
+    label: str
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Tiles:
+    tiles: Sequence[Tile]
+
+
+@dataclass(frozen=True)
+class Table:
+    header: Sequence[str]
+    rows: Sequence[Sequence[Words]]
+    numeric: Sequence[int] = ()  # columns to align at the right
+    narrow: Sequence[int] | None = None  # columns that a terminal shows; None: all of them
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, cloud or band. `low` and `high`, where given, are an interval about `y`."""
+
+    name: str
+    x: Floats
+    y: Floats
+    style: Literal["line", "points", "cloud", "thin", "dashed"] = "line"
+    color: int = 0  # place in the palette; -1 is grey
+    low: Floats | None = None
+    high: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Chart:
+    title: str
+    series: Sequence[Series]
+    unit: str = ""
+    kind: Literal["lines", "stack", "bars"] = "lines"
+    caption: Sequence[Words] = ()
+    x_label: str = "env steps"
+    x_end: float | None = None  # the axis reaches at least to here
+    log: bool = False  # a logarithmic axis, where all is positive and spans decades
+    from_zero: bool = False
+    robust: bool = True  # a few outliers may lie outside the picture
+    healthy: tuple[float, float] | None = None  # shaded
+    level: tuple[float, str] | None = None  # a dashed horizontal line with its name
+    marks: Sequence[tuple[float, str]] = ()  # vertical lines: resumes
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Charts:
+    heading: str
+    charts: Sequence[Chart]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Shown when asked for."""
+
+    title: str
+    block: Table | Bullets | Paragraph
+
+
+Block = Paragraph | Bullets | Tiles | Table | Chart | Charts | Fold
+
+
+@dataclass(frozen=True)
+class Section:
+    key: str
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Document:
+    title: str
+    run_id: str
+    status: str
+    sections: Sequence[Section]
+    curve: Chart | None = None  # the picture beside report.md
+    notes: Sequence[Words] = field(default=())  # what could not be read

@@ -1,0 +1,86 @@
+"""Section 4: how single episodes ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dressage.report.document import Block, Chart, Charts, Floats, Paragraph, Series
+from dressage.report.numbers import number, percent, whole
+from dressage.report.scale import round_step
+from dressage.report.source import RunData
+
+BINS = 24
+
+
+def episode_blocks(members: list[RunData]) -> list[Block]:
+    """Of one run, or of all members of a group together."""
+    held = [data.episodes for data in members if data.episodes]
+    returns, lengths, ended, late = _pool(held)
+    if not len(returns):
+        return [Paragraph("No episode has ended yet.")]
+    total = sum(data.last("episodes") or 0 for data in members)
+    says = (
+        f"{percent(float((ended == 'truncated').mean()))} of {whole(len(returns))} episodes were "
+        f"truncated (the clock ended them), the rest terminated. Return: median "
+        f"{number(float(np.median(returns)))}, from {number(float(returns.min()))} to "
+        f"{number(float(returns.max()))}; over the last quarter, median "
+        f"{number(float(np.median(returns[late])))}."
+    )
+    blocks: list[Block] = [Paragraph(says)]
+    if total > len(returns):
+        blocks.append(
+            Paragraph(
+                f"The run recorded {whole(len(returns))} of {whole(total)} episodes: at most 100 "
+                "in a log interval, evenly spaced; rows after the last log are not counted.",
+                quiet=True,
+            )
+        )
+    charts = [
+        histogram("Returns", returns, late, "return", "Return of an episode."),
+        histogram("Lengths", lengths, late, "env steps", "Env steps of an episode."),
+    ]
+    blocks.append(Charts("", charts))
+    return blocks
+
+
+def _pool(held: list[dict[str, Any]]) -> tuple[Any, Any, Any, Any]:
+    """Finite returns, lengths, how they ended, and which belong to each run's last quarter."""
+    parts = []
+    for episodes in held:
+        known = np.isfinite(episodes["return"]) & np.isfinite(episodes["length"])
+        count = int(known.sum())
+        late = np.arange(count) >= count - max(1, count // 4)
+        kept = (episodes["return"][known], episodes["length"][known], episodes["ended"][known])
+        parts.append((*kept, late))
+    if not parts:
+        nothing = np.empty(0)
+        return nothing, nothing, nothing, nothing
+    returns, lengths, ended, late = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return returns, lengths, ended, late
+
+
+def histogram(title: str, values: Floats, late: Floats, unit: str, says: str) -> Chart:
+    """Round edges; the last quarter of the episodes in front."""
+    edges = _edges(values)
+    everything = np.histogram(values, edges)[0].astype(np.float64)
+    recent = np.histogram(values[late], edges)[0].astype(np.float64)
+    series = [
+        Series("all episodes", edges, everything, color=0),
+        Series("last quarter of them", edges, recent, color=0),
+    ]
+    return Chart(title, series, "episodes", kind="bars", caption=[says], x_label=unit)
+
+
+def _edges(values: Floats) -> Floats:
+    low, high = float(values.min()), float(values.max())
+    span = high - low
+    if not span > abs(high) * 1e-9:
+        width = round_step(max(abs(high) * 0.1, 1e-6))
+        return np.array([low - 1.5 * width, low - width / 2, low + width / 2, low + 1.5 * width])
+    step = round_step(span / BINS)
+    first = np.floor(low / step)
+    count = int(np.floor(high / step) - first) + 1
+    edges: Floats = (first + np.arange(count + 1)) * step
+    return edges

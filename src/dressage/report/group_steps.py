@@ -1,0 +1,51 @@
+"""Section 6 of a group's report."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from dressage.report.document import Code, Words
+from dressage.report.facts import solved
+from dressage.report.next_steps import outside_words
+from dressage.report.numbers import clean
+from dressage.report.source import RunData
+from dressage.report.trends import rises_at_the_end
+from dressage.runs.group import Group
+
+FEW = 5
+
+
+def group_steps(group: Group, members: list[RunData], outside: list[str]) -> list[Words]:
+    steps: list[Words] = []
+    name = clean(group.id, 200)
+    open_ = [data for data in members if data.state in ("stopped", "crashed", "failed")]
+    if open_ or len(members) < len(group.listed):
+        count = len(open_) + len(group.listed) - len(members)
+        resume = Code(f"dressage train --resume {quote(name)}")
+        steps.append(
+            (f"{count} of {len(group.listed)} seeds did not finish. They go on with ", resume, ".")
+        )
+    rising = [
+        data
+        for data in members
+        if data.episodes
+        and not solved(data, data.evaluations())
+        and rises_at_the_end(data.episodes["env_steps"], data.episodes["return"])
+    ]
+    if rising:
+        steps.append(
+            f"Episode returns were still rising at the end in {len(rising)} of {len(members)} "
+            "seeds (Mann–Kendall, p < 0.01, last 30 % of the env steps): a larger budget is the "
+            "first thing to try. How much it would gain, this does not say."
+        )
+    if not any(len(data.evaluations()) for data in members):
+        evaluate = Code(f"dressage evaluate {quote(name)}")
+        steps.append(("No evaluation was recorded: ", evaluate, " plays the last policies."))
+    if outside:
+        steps.append(outside_words(outside))
+    if len(members) < FEW:
+        steps.append(
+            f"{len(members)} seeds give a wide interval; five or more are usual, and comparing two "
+            "groups needs about eight a side."
+        )
+    return steps

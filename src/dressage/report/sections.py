@@ -1,0 +1,97 @@
+"""The report of one run, section by section."""
+
+from __future__ import annotations
+
+import re
+
+from dressage.report.curve import learning_curve
+from dressage.report.document import (
+    Block,
+    Bullets,
+    Code,
+    Document,
+    Fold,
+    Paragraph,
+    Section,
+    Table,
+    Tiles,
+    Words,
+)
+from dressage.report.episodes import episode_blocks
+from dressage.report.events import event_blocks
+from dressage.report.facts import facts, tiles
+from dressage.report.next_steps import next_steps
+from dressage.report.numbers import number
+from dressage.report.panels import key_table, metric_charts
+from dressage.report.settings import settings_blocks
+from dressage.report.source import RunData
+from dressage.report.trends import SOURCES, healthy_text, known_metric
+
+
+def run_document(data: RunData) -> Document:
+    evaluations = data.evaluations()
+    curve = learning_curve(data) if data.rows or data.episodes else None
+    table, outside = key_table(data.metrics)
+    summary: list[Block] = [Tiles(tiles(data, evaluations))]
+    if curve is not None:
+        summary.append(curve)
+    summary.append(Table(("", ""), [list(pair) for pair in facts(data, evaluations)]))
+    steps = next_steps(data, evaluations, outside)
+    seed = data.config.get("seed")
+    return Document(
+        title=f"{data.env}, {data.algo.upper()}" + (f", seed {seed}" if seed is not None else ""),
+        run_id=data.id,
+        status=data.state,
+        sections=[
+            Section("summary", "Training run summary", summary),
+            Section("metrics", "Key metrics analysis", _metrics(data, table)),
+            Section("settings", "Hyperparameters", settings_blocks(data)),
+            Section("episodes", "Episodes", episode_blocks([data])),
+            Section("events", "Events and system", event_blocks(data)),
+            Section("next", "Suggested next steps", next_blocks(steps)),
+        ],
+        curve=curve,
+        notes=list(data.notes),
+    )
+
+
+def _metrics(data: RunData, table: Table) -> list[Block]:
+    if not data.rows:
+        return [Paragraph("No metrics were recorded yet.")]
+    charts, still = metric_charts(data)
+    blocks: list[Block] = [*table_blocks(table)]
+    if data.rows == 1:
+        blocks.append(Paragraph("With one row of metrics there is nothing to draw yet."))
+    blocks += charts
+    if still:
+        rows: list[list[Words]] = [[Code(name), number(value)] for name, value in still]
+        folded = Table(("Metric", "Value"), rows, numeric=(1,))
+        blocks.append(Fold(f"{len(still)} metrics that never changed", folded))
+    return [*blocks, *source_blocks(list(data.metrics))]
+
+
+def table_blocks(table: Table) -> list[Block]:
+    says = (
+        "Parts are means over a tenth of the rows. A trend needs Mann–Kendall at p < 0.01 on "
+        "means of blocks of rows; the number beside it is the change over the run by the Theil–Sen "
+        "slope. The last tenth is held against the healthy range where that is given in numbers; "
+        "outside is not by itself a fault."
+    )
+    return [table, Paragraph(says, quiet=True)] if table.rows else []
+
+
+def source_blocks(names: list[str]) -> list[Block]:
+    """Which letters in brackets mean what, of those that appear."""
+    text = " ".join(healthy_text(known_metric(name)) for name in names)
+    cited = {
+        mark.strip() for group in re.findall(r"\[([^\]]+)\]", text) for mark in group.split(",")
+    }
+    rows: list[Words] = [f"{mark}: {full}" for mark, full in SOURCES.items() if mark in cited]
+    if not rows:
+        return []
+    return [Fold("Sources of the healthy ranges, by the letters in brackets", Bullets(rows))]
+
+
+def next_blocks(steps: list[Words]) -> list[Block]:
+    says = "This report describes and does not diagnose: it looks for no cause."
+    return [Bullets(steps), Paragraph(says, quiet=True)] if steps else [Paragraph(says, quiet=True)]

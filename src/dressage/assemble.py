@@ -46,7 +46,9 @@ class Session:
 
 def make_recipe(resolved: Resolved, env: Any = None, trust: bool = True) -> EnvRecipe:
     run = resolved.run
-    return EnvRecipe(env or run.env, run.env_kwargs, tuple(run.wrappers), trust=trust)
+    return EnvRecipe(
+        env or run.env, run.env_kwargs, tuple(run.wrappers), trust=trust, vector=run.vector
+    )
 
 
 def pick_device(asked: str) -> str:

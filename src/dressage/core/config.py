@@ -59,8 +59,11 @@ class RunConfig(Settings):
     precision: Literal["fp32", "bf16", "fp16"] = Field("fp32", description="of losses and networks")
     compile: bool = Field(False, description="torch.compile the losses")
     env_kwargs: dict[str, Any] = Field(default_factory=dict, description="given to the environment")
-    wrappers: list[str] = Field(
+    wrappers: list[str | dict[str, Any]] = Field(
         default_factory=list, description="wrappers by name, innermost first"
+    )
+    vector: str | None = Field(
+        None, description="`module:function` that makes a VectorEnv for a number of environments"
     )
     backend: Literal["auto", "inline", "process", "vector"] = Field(
         "auto", description="how environments are stepped; auto measures"

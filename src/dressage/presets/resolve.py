@@ -35,8 +35,9 @@ class Resolved:
         return DEFAULT_N_ENVS if isinstance(self.run.n_envs, str) else self.run.n_envs
 
     def values(self) -> dict[str, Any]:
-        """The flat config as JSON holds it."""
-        return self.run.model_dump(mode="json") | self.cfg.model_dump(mode="json")
+        """The flat config as JSON holds it, with the number that n_envs=auto stands for."""
+        values = self.run.model_dump(mode="json") | self.cfg.model_dump(mode="json")
+        return values | {"n_envs": self.n_envs}
 
 
 def split_env_algo(text: str) -> tuple[str, str | None]:

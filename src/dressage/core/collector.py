@@ -156,21 +156,28 @@ class Collector:
         ended = np.flatnonzero(batch.terminated | batch.truncated).tolist()
         if not ended:
             return
+        truncated = batch.truncated & ~batch.terminated
         for i in ended:
             if batch.game_over[i]:  # else only a life was lost
-                self.episodes.append(
-                    Episode(
-                        self.env_steps,
-                        float(self.episode_return[i]),
-                        int(self.episode_length[i]),
-                        bool(batch.truncated[i] and not batch.terminated[i]),
-                        float(batch.success[i]),
-                        i,
-                    )
-                )
-                self.episode_return[i] = 0.0
-                self.episode_length[i] = 0
+                self._finish(i, bool(truncated[i]))
         self._begin(ended)
+        for i in ended:
+            if not (batch.game_over[i] or batch.continued[i]):  # the game ended within the reset
+                self._finish(i, bool(truncated[i]))
+
+    def _finish(self, i: int, truncated: bool) -> None:
+        self.episodes.append(
+            Episode(
+                self.env_steps,
+                float(self.episode_return[i]),
+                int(self.episode_length[i]),
+                truncated,
+                float(self.batch.success[i]),
+                i,
+            )
+        )
+        self.episode_return[i] = 0.0
+        self.episode_length[i] = 0
 
     def take_episodes(self) -> list[Episode]:
         episodes, self.episodes = self.episodes, []

@@ -111,7 +111,7 @@ class Learner:
         g.gradient.zero_()
         if self._scaler is not None:
             self._scaler.scale(total).backward()  # type: ignore[no-untyped-call]
-            g.gradient.div_(self._scaler.get_scale())
+            self._scaler.unscale_(g.optimizer)
         else:
             total.backward()
 
@@ -123,9 +123,11 @@ class Learner:
         scale = torch.clamp(g.max_grad_norm / (norm + 1e-6), max=1.0)
         g.gradient.mul_(torch.where(finite, scale, 0.0)).nan_to_num_(0.0, 0.0, 0.0)
         before = g.flat.clone() if inspect else None
-        g.optimizer.step()
         if self._scaler is not None:
+            self._scaler.step(g.optimizer)
             self._scaler.update()
+        else:
+            g.optimizer.step()
         self.updates += 1
 
         for name, value in norms.items():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dressage.core.algorithm import Task
 from dressage.core.collector import Collector
+from dressage.core.config import ALIASES
 from dressage.core.hooks import Hook
 from dressage.core.normalizer import ObsNormalizer, RewardNormalizer
 from dressage.core.rng import Rng
@@ -17,11 +19,16 @@ from dressage.core.trainer import Trainer
 from dressage.envs.backends import choose_backend, open_batch
 from dressage.envs.batch import EnvBatch
 from dressage.envs.make import EnvRecipe, env_spec_info, import_named
-from dressage.envs.restore import Verdict, probe_determinism
-from dressage.errors import ConfigError, RunError
+from dressage.envs.restore import Restored, Verdict, probe_determinism
+from dressage.errors import ConfigError, DressageError, EnvError, RunError
 from dressage.lazy import torch
 from dressage.presets.resolve import Resolved, resolve
-from dressage.runs.checkpoint import discard_after, latest_checkpoint, load_checkpoint
+from dressage.runs.checkpoint import (
+    Checkpoint,
+    discard_after,
+    latest_checkpoint,
+    load_checkpoint,
+)
 from dressage.runs.run import Run
 from dressage.runs.system import describe_system
 from dressage.runs.writer import RunWriter
@@ -37,6 +44,13 @@ class Session:
     trainer: Trainer
     writer: RunWriter
     batches: list[EnvBatch]
+
+    def fail(self, reason: str) -> None:
+        """Says in the run why it ended; a full disk may keep it from that."""
+        with suppress(RunError):
+            self.writer.event("failure", self.trainer.clock.env_steps, reason=reason)
+            self.writer.log(reason)
+            self.writer.status("failed", reason)
 
     def close(self) -> None:
         for batch in self.batches:
@@ -66,8 +80,12 @@ def start_run(
     env: Any = None,
     hooks: Sequence[Hook] = (),
     trust: bool = True,
+    again: bool = False,
 ) -> Session:
-    """A new run in `path`, its environments reset and its first checkpoint written."""
+    """A new run in `path`, its environments reset and its first checkpoint written.
+
+    `again`: in place of one that was killed before its first checkpoint.
+    """
     recipe = make_recipe(resolved, env, trust)
     batches = _open_batches(resolved, recipe)
     try:
@@ -80,22 +98,27 @@ def start_run(
         collector = _collector(resolved, batch, rng)
         collector.start()
         spec = TaskSpec(batch.obs_codec, batch.action_codec, batch.mask is not None)
-        task_info = {**info, "task": spec.to_json(), "resume": _resume_info(verdict)}
-        writer = RunWriter(
-            path,
-            config=resolved.values(),
-            sources=resolved.sources,
-            spec=task_info,
-            system=describe_system() | {"backend": batch.backend, "backend_measured": measured},
-        )
+        system = describe_system() | {"backend": batch.backend, "backend_measured": measured}
+
+        def begin() -> RunWriter:
+            return RunWriter(
+                path,
+                config=resolved.values(),
+                sources=resolved.sources,
+                spec={**info, "task": spec.to_json(), "resume": _resume_info(verdict)},
+                system=system,
+                again=again,
+            )
+
+        session = _session(resolved, spec, batches, collector, begin, rng, hooks, trust)
     except BaseException:
         _close(batches)
         raise
-    session = _session(resolved, spec, batches, collector, writer, rng, hooks, trust)
-    if not verdict.exact:
-        writer.event("inexact", 0, reason=verdict.reason)
-        writer.log(f"This run cannot be resumed exactly: {verdict.reason}")
-    session.trainer.save()
+    with ending_with(session):
+        if not verdict.exact:
+            session.writer.event("inexact", 0, reason=verdict.reason)
+            session.writer.log(f"This run cannot be resumed exactly: {verdict.reason}")
+        session.trainer.save()
     return session
 
 
@@ -107,49 +130,117 @@ def resume_run(
     hooks: Sequence[Hook] = (),
     trust: bool = False,
 ) -> Session:
-    """The run as it was at its last whole checkpoint; with other settings it is no longer exact."""
+    """The run as it was at its last whole checkpoint; with other settings it is no longer exact.
+
+    Nothing of the run is touched before everything that may be refused has been looked at.
+    """
     stored = dict(run.config)
-    changed = {key: value for key, value in overrides.items() if stored.get(key) != value}
+    asked = {ALIASES.get(key, key): value for key, value in overrides.items()}
     resolved = resolve(
-        stored["env"], stored["algo"], stored | overrides, trust=trust, use_preset=False
+        stored.get("env"), stored.get("algo"), stored | asked, trust=trust, use_preset=False
     )
+    now = resolved.values()
+    changed = {key: now[key] for key in asked if stored.get(key) != now[key]}
     refuse_changes(changed)
+    if run.status == "finished" and resolved.run.env_steps <= stored["env_steps"]:
+        raise RunError(
+            f"{run.id} has finished, with a budget of {stored['env_steps']} env steps: add "
+            f"env_steps={2 * stored['env_steps']} to train on, or start a new run."
+        )
     latest = latest_checkpoint(run.path)
     if latest.path is None:
-        raise RunError(
-            f"{run.id} has no checkpoint to resume from"
-            + (f" ({latest.skipped[0]})" if latest.skipped else "")
-            + ": train it anew with `dressage train --config` and its config.json."
-        )
+        if latest.skipped or run.metrics("env_steps")["env_steps"].size:
+            raise RunError(
+                f"{run.id} has no checkpoint to resume from"
+                + (f" ({latest.skipped[0]})" if latest.skipped else "")
+                + ": train it anew with `dressage train --config` and its config.json."
+            )
+        resolved.sources.update(run.sources)  # killed before its first checkpoint: begun again
+        own = trust or env is not None
+        return start_run(resolved, run.path, env=env, hooks=hooks, trust=own, again=True)
     checkpoint = load_checkpoint(latest.path)
+    spec, exact_so_far = stored_spec(run)
     recipe = make_recipe(resolved, env, trust or env is not None)
-    writer = RunWriter.reopen(run.path, checkpoint.offsets)
+    batches = _open_batches(resolved, recipe)
     try:
-        discard_after(run.path, checkpoint.env_steps)
-        batches = _open_batches(resolved, recipe)
-    except BaseException:
-        writer.close()
-        raise
-    rng = Rng(resolved.run.seed)
-    spec = TaskSpec.from_json(run.spec["task"])
-    session = None
-    try:
+        refuse_other_spaces(spec, batches[0])
+        rng = Rng(resolved.run.seed)
         collector = _collector(resolved, batches[0], rng)
-        session = _session(resolved, spec, batches, collector, writer, rng, hooks, trust)
-        restored = session.trainer.load(checkpoint)
+
+        def reopen() -> RunWriter:
+            return RunWriter.reopen(run.path, checkpoint.offsets)
+
+        session = _session(resolved, spec, batches, collector, reopen, rng, hooks, trust)
     except BaseException:
         _close(batches)
-        writer.close()
         raise
-    env_steps = session.trainer.clock.env_steps
-    reasons = [one.reason for one in restored if not one.exact]
-    exact = not reasons and not changed and bool(run.spec["resume"]["exact"])
-    writer.event(
-        "resume", env_steps, exact=exact, changed=changed, reasons=reasons, skipped=latest.skipped
-    )
-    for reason in [*reasons, *latest.skipped]:
-        writer.log(f"Resumed, but not exactly: {reason}")
+    with ending_with(session):
+        discard_after(run.path, checkpoint.env_steps)
+        restored = _load(session.trainer, checkpoint)
+        reasons = [one.reason for one in restored if not one.exact]
+        if not exact_so_far.exact:
+            reasons.insert(0, exact_so_far.reason)
+        exact = not reasons and not changed
+        session.writer.event(
+            "resume",
+            checkpoint.env_steps,
+            exact=exact,
+            changed=changed,
+            reasons=reasons,
+            skipped=latest.skipped,
+        )
+        for reason in reasons:
+            session.writer.log(f"Resumed, but not exactly: {reason}")
+        for sentence in latest.skipped:
+            session.writer.log(f"Resumed from the checkpoint before: {sentence}")
+        if changed:
+            session.writer.change_config(now, dict.fromkeys(changed, "resume"))
+        if not exact:  # so that the next resume cannot cut this event away
+            session.trainer.save()
     return session
+
+
+@contextmanager
+def ending_with(session: Session) -> Iterator[None]:
+    """Whatever is raised within ends the session, and the run says why."""
+    try:
+        yield
+    except BaseException as error:
+        expected = isinstance(error, DressageError)
+        session.fail(str(error) if expected else f"{type(error).__name__}: {error}")
+        session.close()
+        raise
+
+
+def stored_spec(run: Run) -> tuple[TaskSpec, Verdict]:
+    """What spec.json says of the spaces, and of whether the environment can be restored."""
+    try:
+        resume = run.spec["resume"]
+        spec = TaskSpec.from_json(run.spec["task"])
+        return spec, Verdict(bool(resume["exact"]), str(resume["reason"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RunError(f"{run.path / 'spec.json'} is damaged ({error!r}).") from None
+
+
+def refuse_other_spaces(spec: TaskSpec, batch: EnvBatch) -> None:
+    if (spec.obs.to_json(), spec.action.to_json()) != (
+        batch.obs_codec.to_json(),
+        batch.action_codec.to_json(),
+    ):
+        raise EnvError(
+            "The environment has other spaces than when the run was trained: check its version, "
+            "or start a new run."
+        )
+
+
+def _load(trainer: Trainer, checkpoint: Checkpoint) -> list[Restored]:
+    try:
+        return trainer.load(checkpoint)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise RunError(
+            f"The checkpoint {checkpoint.path} cannot be used ({error!r}): it is damaged, or of "
+            "another version of dressage."
+        ) from error
 
 
 FIXED_ON_RESUME = (
@@ -220,29 +311,53 @@ def _session(
     spec: TaskSpec,
     batches: Any,
     collector: Collector,
-    writer: RunWriter,
+    open_writer: Callable[[], RunWriter],
     rng: Rng,
     hooks: Sequence[Hook],
     trust: bool,
 ) -> Session:
+    """The run's directory is opened last: what fails before leaves it as it was."""
     run = resolved.run
     torch.set_num_threads(run.threads)
     learner = make_learner(resolved, spec, rng, trust)
     collector.use_carry(resolved.algo.carry_size(learner))
-    own = [import_named(name, trust=trust, what="callback")() for name in run.callbacks]
-    trackers = make_trackers(run.trackers, writer.path, resolved.values(), writer)
-    trainer = Trainer(
-        algo=resolved.algo,
-        run=run,
-        cfg=resolved.cfg,
-        learner=learner,
-        collector=collector,
-        eval_batch=batches[1],
-        writer=writer,
-        rng=rng,
-        hooks=[*own, *hooks, *trackers],
-    )
+    own = [_make_callback(name, trust) for name in run.callbacks]
+    writer = open_writer()
+    try:
+        trackers = make_trackers(run.trackers, writer.path, resolved.values(), writer)
+        trainer = Trainer(
+            algo=resolved.algo,
+            run=run,
+            cfg=resolved.cfg,
+            learner=learner,
+            collector=collector,
+            eval_batch=batches[1],
+            writer=writer,
+            rng=rng,
+            # Those of the config first: a resume gives each its state by its place.
+            hooks=[*own, *trackers, *hooks],
+        )
+    except BaseException as error:
+        writer.status("failed", str(error))
+        writer.close()
+        raise
     return Session(trainer, writer, [b for b in batches[:2] if b is not None])
+
+
+def _make_callback(name: str, trust: bool) -> Hook:
+    made = import_named(name, trust=trust, what="callback")
+    try:
+        hook = made()
+    except Exception as error:
+        raise ConfigError(
+            f"Making the callback '{name}' failed with {type(error).__name__}: {error}."
+        ) from error
+    if not isinstance(hook, Hook):
+        raise ConfigError(
+            f"The callback '{name}' is a {type(hook).__name__}, expected a dressage Hook: derive "
+            "it from dressage.core.hooks.Hook."
+        )
+    return hook
 
 
 def make_learner(resolved: Resolved, spec: TaskSpec, rng: Rng, trust: bool) -> Any:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from dressage.assemble import Session, resume_run, start_run
+from dressage.assemble import Session, ending_with, resume_run, start_run
 from dressage.core.hooks import Hook
-from dressage.errors import DressageError, RunError
 from dressage.presets.resolve import Resolved
 from dressage.runs.group import Group
 from dressage.runs.run import Run
@@ -21,7 +20,13 @@ from dressage.runs.run import Run
 def train_new(
     resolved: Resolved, path: Path, *, env: Any = None, hooks: Sequence[Hook] = ()
 ) -> Run:
-    return _drive(start_run(resolved, path, env=env, hooks=hooks))
+    try:
+        session = start_run(resolved, path, env=env, hooks=hooks)
+    except BaseException:
+        with suppress(OSError):
+            path.rmdir()  # nothing was begun
+        raise
+    return _drive(session)
 
 
 def train_resumed(
@@ -31,39 +36,21 @@ def train_resumed(
         from dressage.seeds import resume_group
 
         return resume_group(run, overrides, hooks=hooks, trust=trust)
-    if run.status == "finished" and "env_steps" not in overrides:
-        raise RunError(
-            f"{run.id} has used its budget of {run.config['env_steps']} env steps: add "
-            f"env_steps={2 * run.config['env_steps']} to train on, or start a new run."
-        )
     return _drive(resume_run(run, overrides, env=env, hooks=hooks, trust=trust))
 
 
 def _drive(session: Session) -> Run:
     """Runs to the end, whatever the end is, and leaves a run that says so."""
     writer = session.writer
-    try:
+    with ending_with(session):
         with _stop_on_signals(session):
             outcome = session.trainer.run()
         writer.event("end", session.trainer.clock.env_steps, outcome=outcome)
         writer.status(
             "finished" if outcome in ("finished", "stop_at_return") else "stopped", outcome
         )
-    except DressageError as error:
-        _failed(session, str(error))
-        raise
-    except Exception as error:
-        _failed(session, f"{type(error).__name__}: {error}")
-        raise
-    finally:
-        session.close()
+    session.close()
     return Run(writer.path)
-
-
-def _failed(session: Session, reason: str) -> None:
-    session.writer.event("failure", session.trainer.clock.env_steps, reason=reason)
-    session.writer.log(reason)
-    session.writer.status("failed", reason)
 
 
 @contextmanager

@@ -71,15 +71,23 @@ class RunWriter:
         system: Mapping[str, Any],
         columns: Sequence[str] = (),
         sources: Mapping[str, str] | None = None,
+        again: bool = False,
     ) -> None:
-        """Begin a new run in an absent or empty directory."""
+        """Begin a new run in an absent or empty directory.
+
+        `again`: over one that has no checkpoint yet, because it was killed right at its start.
+        """
         path = Path(path)
         with writing(path):
             path.mkdir(parents=True, exist_ok=True)
-        if (path / "config.json").exists():
+        if (path / "config.json").exists() and not again:
             raise RunError(f"{path} already holds a run: resume it, or choose another folder.")
         self._begin(path)
         try:
+            if again and checkpoint.checkpoint_folders(
+                path
+            ):  # made by another process a moment ago
+                raise RunError(f"{path} already has a checkpoint: resume it once more.")
             write_json(path / "spec.json", {"format": FORMAT, **spec})
             write_json(path / "system.json", {"format": FORMAT, **system})
             self._columns = _checked([*LEAD_COLUMNS, *columns])
@@ -92,9 +100,7 @@ class RunWriter:
             begin = {"format": FORMAT, "kind": "begin", "env_steps": 0, "time": self._started}
             self._logs["events.jsonl"].write(json_text(begin) + "\n")
             self.status("running")
-            # Last: a directory is a run from here on.
-            content = {"format": FORMAT, "formats": FORMATS, "values": config}
-            write_json(path / "config.json", {**content, "sources": sources or {}})
+            self._write_config(config, sources or {})  # last: a directory is a run from here on
         except BaseException:
             self.close()
             raise
@@ -120,6 +126,15 @@ class RunWriter:
             writer.close()
             raise
         return writer
+
+    def _write_config(self, values: Mapping[str, Any], sources: Mapping[str, str]) -> None:
+        content = {"format": FORMAT, "formats": FORMATS, "values": values, "sources": sources}
+        write_json(self.path / "config.json", content)
+
+    def change_config(self, values: Mapping[str, Any], sources: Mapping[str, str]) -> None:
+        """A resume with other settings: the next resume goes on with these."""
+        before = read_json(self.path / "config.json").get("sources") or {}
+        self._write_config(values, {**before, **sources})
 
     def _begin(self, path: Path) -> None:
         self.path = path

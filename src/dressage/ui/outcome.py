@@ -14,6 +14,7 @@ from dressage.ui.progress.members import STATE_STYLES, mean_of
 from dressage.ui.tables import Cell, Column, table
 from dressage.ui.text import count, duration, number
 
+STOPS = {"SIGINT": "Ctrl-C", "SIGTERM": "SIGTERM"}
 UNWELL = ("failed", "crashed")
 
 
@@ -102,11 +103,14 @@ def print_outcome(console: Console, found: dict[str, Any], commands: Sequence[st
 
 
 def _verdict(found: dict[str, Any]) -> Text:
-    if found["status"] != "finished":
-        why = f" ({found['reason']})" if found.get("reason") else ""
-        return Text(f"{found['status'].capitalize()}{why}.", "bold yellow")
     if "members" in found:
         return _group_verdict(found)
+    if found["status"] != "finished":
+        reason = found.get("reason")
+        if reason in STOPS:
+            return Text(f"Stopped by {STOPS[reason]}, with a checkpoint.", "bold yellow")
+        why = f" ({reason})" if reason else ""
+        return Text(f"{found['status'].capitalize()}{why}.", "bold yellow")
     if found["eval_return_mean"] is None:
         return Text("Finished; it was not evaluated.", "bold")
     reached = number(found["eval_return_mean"])
@@ -120,12 +124,13 @@ def _verdict(found: dict[str, Any]) -> Text:
 
 def _group_verdict(found: dict[str, Any]) -> Text:
     members = found["members"]
-    if found["threshold"] is None:
-        return Text(f"Finished {len(members)} seeds.", "bold")
-    solved = sum(bool(m.get("solved")) for m in members)
-    threshold = number(found["threshold"])
-    style = "bold green" if solved == len(members) else "bold yellow"
-    return Text(f"Solved by {solved} of {len(members)} seeds (threshold {threshold}).", style)
+    finished = sum(m["status"] == "finished" for m in members)
+    sentence, whole = f"Finished {finished} of {len(members)} seeds", finished == len(members)
+    if found["threshold"] is not None:
+        solved = sum(bool(m.get("solved")) for m in members)
+        sentence += f"; {solved} solved it (threshold {number(found['threshold'])})"
+        whole = solved == len(members)
+    return Text(f"{sentence}.", "bold green" if whole else "bold yellow")
 
 
 def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:

@@ -5,10 +5,20 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dressage.errors import DressageError
 from dressage.ui.text import one_line_json
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+class Interrupted(DressageError):
+    """Ctrl-C outside of the training loop, or twice: there was no time for a checkpoint."""
+
+    exit_code = 130
+
+    def __init__(self) -> None:
+        super().__init__("Interrupted; nothing was saved beyond the last checkpoint.")
 
 
 def console_for(json: bool = False) -> Console:

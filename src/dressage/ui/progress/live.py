@@ -73,8 +73,10 @@ class LiveProgress(Hook):
             self._show(members_view(self.group, self._width(), self.console.height))
 
     def close(self) -> None:
-        """Leaves the last picture on the screen; also after a failure."""
+        """Leaves the last picture of a run on the screen; also after a failure."""
         if self.live is not None:
+            # The summary of a group is the same table, only whole.
+            self.live.transient |= bool(self.group.members)
             self.live.stop()
             self.live = None
 

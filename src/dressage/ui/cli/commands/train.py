@@ -40,7 +40,7 @@ def train(
     `dressage train CartPole-v1`, `dressage train CartPole-v1:ppo lr=3e-4 seeds=4`,
     `dressage train --resume @last`
     """
-    from dressage.ui.cli.output import complain, console_for, emit
+    from dressage.ui.cli.output import Interrupted, complain, console_for, emit
     from dressage.ui.progress import progress_for
 
     named, words = split_words(env, settings)
@@ -62,6 +62,8 @@ def train(
             trust=trust,
             **parse_overrides(words),
         )
+    except KeyboardInterrupt:
+        raise Interrupted from None
     finally:
         if display is not None:
             display.close()

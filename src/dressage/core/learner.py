@@ -117,16 +117,16 @@ class Learner:
 
         norms = {name: torch.linalg.vector_norm(grad) for name, grad in g.gradients.items()}
         norm = torch.linalg.vector_norm(torch.stack(list(norms.values())))
-        # A gradient that is not finite is dropped whole, so that the weights survive it; the
-        # trainer sees `skipped_updates` and stops the run when it goes on.
+        # An update whose gradient is not finite is left out, so that weights and moments survive it
+        # (a gradient of zero would not do: momentum and weight decay would move them); the trainer
+        # sees `skipped_updates` and stops the run when it goes on.
         finite = torch.isfinite(norm)
-        scale = torch.clamp(g.max_grad_norm / (norm + 1e-6), max=1.0)
-        g.gradient.mul_(torch.where(finite, scale, 0.0)).nan_to_num_(0.0, 0.0, 0.0)
+        g.gradient.mul_(torch.clamp(g.max_grad_norm / (norm + 1e-6), max=1.0))
         before = g.flat.clone() if inspect else None
         if self._scaler is not None:
             self._scaler.step(g.optimizer)
             self._scaler.update()
-        else:
+        elif finite:
             g.optimizer.step()
         self.updates += 1
 
@@ -230,6 +230,13 @@ class Learner:
         plain: dict[str, Any] = {"updates": self.updates}
         for name, group in self.groups.items():
             flatten(f"{name}/", group.optimizer.state_dict()["state"], arrays, plain)
+        # LAMB and Shampoo count their steps in the parameter groups, beside the settings
+        counts = {
+            name: [parameters["step"] for parameters in group.optimizer.param_groups]
+            for name, group in self.groups.items()
+            if all("step" in parameters for parameters in group.optimizer.param_groups)
+        }
+        plain |= {"group_steps": counts} if counts else {}
         if self._scaler is not None:
             plain["scaler"] = self._scaler.state_dict()
         return arrays, plain
@@ -240,5 +247,11 @@ class Learner:
             state = group.optimizer.state_dict()
             state["state"] = unflatten(f"{name}/", arrays, plain)
             group.optimizer.load_state_dict(state)
+            for parameters, count in zip(
+                group.optimizer.param_groups,
+                plain.get("group_steps", {}).get(name, ()),
+                strict=False,
+            ):
+                parameters["step"] = count
         if self._scaler is not None:
             self._scaler.load_state_dict(plain["scaler"])

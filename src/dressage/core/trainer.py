@@ -115,7 +115,8 @@ class Trainer:
     def _iterate(self) -> None:
         clock, recorder, learner = self.clock, self.recorder, self.learner
         cfg = self.cfg.at(clock.env_steps / self.cfg_run.env_steps)
-        learner.inspect_next = recorder.due(clock.env_steps + self.iteration_steps)
+        ahead = clock.env_steps + self.iteration_steps
+        learner.inspect_next = recorder.due(ahead) or ahead >= self.cfg_run.env_steps
 
         with recorder.timed("collect"):
             steps = self.collector.collect(self._act, self.algo.rollout_length(cfg))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dressage
+from dressage import conformance
 from dressage.core.hooks import Hook, Moment
 from dressage.errors import DressageError
 from dressage.runs.run import Run
@@ -127,3 +128,9 @@ def test_a_net_without_outputs_is_told_so(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(my_net, "make_net", broken)
     with pytest.raises(DressageError, match="outputs"):
         train(tmp_path, **PARTS["net"])
+
+
+@pytest.mark.parametrize("case", ["discrete", "hybrid-dict", "masked-lstm"])
+def test_the_algorithm_conforms(case: str, tmp_path: Path) -> None:
+    [chosen] = [c for c in conformance.cases("examples.my_algo") if c.name == case]
+    conformance.check_case("examples.my_algo", chosen, tmp_path)

@@ -28,6 +28,17 @@ class Strong(str):
     __slots__ = ()
 
 
+class Spark(str):
+    """A course in block characters; the page draws `values` instead."""
+
+    values: list[float]
+
+    def __new__(cls, text: str, values: list[float]) -> Spark:
+        made = super().__new__(cls, text)
+        made.values = values
+        return made
+
+
 # A sentence in pieces: ("Resume it with ", Code("dressage train --resume X"), ".").
 Words = str | tuple[str, ...]
 

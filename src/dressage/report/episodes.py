@@ -22,8 +22,7 @@ def episode_blocks(members: list[RunData]) -> list[Block]:
         return [Paragraph("No episode has ended yet.")]
     total = sum(data.last("episodes") or 0 for data in members)
     says = (
-        f"{percent(float((ended == 'truncated').mean()))} of {whole(len(returns))} episodes were "
-        f"truncated (the clock ended them), the rest terminated. Return: median "
+        f"{_ends(float((ended == 'truncated').mean()), len(returns))} Return: median "
         f"{number(float(np.median(returns)))}, from {number(float(returns.min()))} to "
         f"{number(float(returns.max()))}; over the last quarter, median "
         f"{number(float(np.median(returns[late])))}."
@@ -43,6 +42,16 @@ def episode_blocks(members: list[RunData]) -> list[Block]:
     ]
     blocks.append(Charts("", charts))
     return blocks
+
+
+def _ends(truncated: float, count: int) -> str:
+    if truncated in (0.0, 1.0):
+        how = "truncated: the clock ended them" if truncated else "terminated: the task ended them"
+        return f"All {whole(count)} episodes were {how}."
+    return (
+        f"Of {whole(count)} episodes, {percent(truncated)} were truncated (the clock ended them), "
+        "the rest terminated."
+    )
 
 
 def _pool(held: list[dict[str, Any]]) -> tuple[Any, Any, Any, Any]:

@@ -15,6 +15,10 @@ ENVELOPE = ("kind", "env_steps", "time", "format")
 
 
 def event_blocks(data: RunData) -> list[Block]:
+    return [*event_table(data), *system_blocks(data)]
+
+
+def event_table(data: RunData) -> list[Block]:
     told = [event for event in data.events if event.get("kind") not in QUIET]
     blocks: list[Block] = []
     if told:
@@ -24,7 +28,7 @@ def event_blocks(data: RunData) -> list[Block]:
         blocks.append(Paragraph("No event was recorded."))
     if len(told) > MOST:
         blocks.append(Paragraph(f"{len(told) - MOST} further events are in events.jsonl."))
-    return [*blocks, *system_blocks(data)]
+    return blocks
 
 
 def _event_row(event: dict[str, Any]) -> list[Words]:

@@ -18,7 +18,7 @@ def figure(chart: Chart, charts: list[Any]) -> str:
     """The figure; what its crosshair needs is appended to `charts`."""
     axes = axes_of(chart)
     unit = f'<span class="unit">{escape(chart.unit)}</span>' if chart.unit else ""
-    head = f"<h4>{escape(chart.title)}</h4>{unit}"
+    head = f"<div><h4>{escape(chart.title)}</h4>{unit}</div>"
     wide = " wide" if chart.wide else ""
     if axes is None:
         return (
@@ -40,6 +40,18 @@ def figure(chart: Chart, charts: list[Any]) -> str:
     )
 
 
+def spark(values: list[float]) -> str:
+    """A course from 0 to 1 as a small line within a table."""
+    if not values:
+        return ""
+    step = 100 / (len(values) - 1)
+    places = " ".join(f"{i * step:.0f},{22 - 20 * value:.0f}" for i, value in enumerate(values))
+    return (
+        '<svg class="spark c0" viewBox="-2 0 104 24" preserveAspectRatio="none" '
+        f'aria-hidden="true"><polyline points="{places}"/></svg>'
+    )
+
+
 def _caption(chart: Chart, notes: list[str]) -> str:
     lines = [f"<p>{html_words(words)}</p>" for words in chart.caption]
     return "".join(lines + [f"<p>{escape(note)}</p>" for note in notes])
@@ -51,12 +63,14 @@ def _legend(chart: Chart) -> str:
     for index, series in enumerate(chart.series):
         names.setdefault("seeds" if series.style == "thin" else series.name, []).append(index)
     if len(names) < 2:
-        return '<div class="legend"></div>' if not chart.wide else ""
+        return '<div class="legend"></div>'
     buttons = []
     for name, members in names.items():
         tone = color(chart.series[members[0]].color)
         if chart.kind == "bars":
             tone += f" k{members[0]}"
+        if chart.series[members[0]].style == "thin":
+            tone += " hair"
         which = " ".join(map(str, members))
         inside = f'<i class="{tone}"></i>{escape(name)}'
         if chart.kind == "stack":  # a stack without one of its layers would be another picture

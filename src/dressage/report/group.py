@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dressage.math.summary import bootstrap_interval, interquartile_mean, student_t_quantile
@@ -21,7 +23,7 @@ from dressage.report.document import (
     Words,
 )
 from dressage.report.episodes import episode_blocks
-from dressage.report.events import event_blocks
+from dressage.report.events import event_table, system_blocks
 from dressage.report.facts import first_at, solved, speed
 from dressage.report.group_steps import group_steps
 from dressage.report.numbers import UNKNOWN, clean, duration, interval, number, whole
@@ -55,7 +57,8 @@ def group_document(group: Group, members: list[RunData]) -> Document:
     for data in members[:8]:
         told = [event for event in data.events if event.get("kind") not in ("begin", "end")]
         if told or data is first:
-            events += [Paragraph(f"Seed {_seed(data)}:"), *event_blocks(data)]
+            events += [Paragraph(f"Seed {_seed(data)}:"), *event_table(data)]
+    events += system_blocks(first)
     steps = group_steps(group, members, outside)
     seeds = f"{len(members)} seed{'s' * (len(members) > 1)}"
     return Document(
@@ -151,9 +154,9 @@ def _tiles(group: Group, members: list[RunData]) -> list[Tile]:
         if len(finals) > 1:
             generator = np.random.default_rng(0)  # the same report for the same runs
             bounds = interval(*bootstrap_interval(finals, interquartile_mean, generator))
-        detail = f"95 % {bounds}, {len(finals)} seeds" if bounds else f"{len(finals)} seed"
+        detail = "of the last evaluations" + (f", 95 % {bounds}" if bounds else "")
         iqm = float(interquartile_mean(finals))
-        tiles.append(Tile("Last evaluation, interquartile mean", number(iqm), detail))
+        tiles.append(Tile("Interquartile mean", number(iqm), detail))
         spread = f"worst {number(float(finals.min()))}, best {number(float(finals.max()))}"
         tiles.append(Tile("Mean over seeds", number(float(finals.mean())), spread))
     answers = [solved(data, data.evaluations()) for data in members]
@@ -225,20 +228,23 @@ def _metrics(members: list[RunData], columns: dict[str, Floats], table: Table) -
             if any(moves(data.metrics.get(name, np.empty(0))) for data in members):
                 title = panel.title
                 if len(names) > 1:
-                    title += f", {name.rpartition('/')[2]}"
+                    title += f": {name.rpartition('/')[2]}"
                 single = Panel(panel.heading, title, panel.names, panel.log, panel.from_zero)
-                chart = panel_chart(single, [name], _seed_lines(members, name))
+                chart = panel_chart(single, [name], _seed_lines(members, name, panel.from_zero))
                 headings.setdefault(panel.heading, []).append(chart)
     charts: list[Block] = [Charts(heading, made) for heading, made in headings.items()]
     says = Paragraph("Each value is the mean over seeds at the same env steps.", quiet=True)
     return [says, *table_blocks(table), *charts, *source_blocks(list(columns))]
 
 
-def _seed_lines(members: list[RunData], name: str) -> list[Series]:
+def _seed_lines(members: list[RunData], name: str, from_zero: bool) -> list[Series]:
     grid, rows = on_grid(members, name)
     thin = [
         Series(f"seed {_seed(data)}", grid[known], row[known], style="thin", color=0)
         for data, row in zip(members, rows, strict=True)
         if len(members) <= MOST_THIN and (known := np.isfinite(row)).any()
     ]
-    return [*thin, mean_series(grid, rows, "mean over seeds, 95 %")]
+    mean = mean_series(grid, rows, "mean over seeds, 95 %")
+    if from_zero and mean.low is not None:  # what cannot be negative has no interval there
+        mean = replace(mean, low=np.maximum(mean.low, 0.0))
+    return [*thin, mean]

@@ -17,11 +17,12 @@ from dressage.report.document import (
     Fold,
     Paragraph,
     Section,
+    Spark,
     Table,
     Tiles,
     Words,
 )
-from dressage.report.figure import figure
+from dressage.report.figure import figure, spark
 from dressage.report.inline import html_words
 from dressage.report.script import SCRIPT, SCRIPT_HASH
 from dressage.report.style import STYLE
@@ -50,7 +51,7 @@ def html_page(document: Document) -> str:
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{escape(document.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
         f'<header><div><p class="over">dressage training report</p>'
-        f"<h1>{escape(document.title)}{chip}</h1>"
+        f"<h1>{escape(document.title)} {chip}</h1>"
         f'<p class="id">{escape(document.run_id)}</p>{notes}</div></header>\n'
         f"<nav><div>{links}</div></nav>\n<main>\n{body}"
         "<footer>Made by dressage from the run directory alone.</footer>\n</main>\n"
@@ -99,7 +100,7 @@ def _tile(tile: Any) -> str:
 
 
 def _table(table: Table) -> str:
-    kind = "pairs" if not any(table.header) else "spark" if "Course" in table.header else ""
+    kind = "pairs" if not any(table.header) else "keys" if "Course" in table.header else ""
     head = ""
     if any(table.header):
         cells = "".join(
@@ -130,4 +131,6 @@ def _cell(header: str, cell: Words) -> str:
         return f'<span class="chip {chip}">{escape(word)}</span> {escape(rest)}'
     if header == "Status" and isinstance(cell, str):
         return f'<span class="chip {CHIPS.get(cell, "")}">{escape(cell)}</span>'
+    if isinstance(cell, Spark):
+        return spark(cell.values)
     return html_words(cell)

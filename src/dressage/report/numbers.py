@@ -46,26 +46,19 @@ def signed(value: float) -> str:
     return f"+{number(value, 3)}" if value > 0 else number(value, 3)
 
 
-def short(value: float, step: float = 0.0) -> str:
-    """An axis label, with as many decimals as the distance between labels needs: 2.5k, 10M."""
-    if value == 0:
-        return "0"
-    size = max(abs(value), step)
-    for limit, mark in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if size >= limit:
-            return f"{_decimals(value / limit, step / limit)}{mark}"
+def tick_labels(ticks: list[float]) -> list[str]:
+    """Labels of an axis, all in one unit, with as many decimals as their distance needs: 2.5k."""
+    size = max((abs(tick) for tick in ticks), default=0.0)
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else size
     if 0 < size < 1e-3:
-        return _scientific(value, 3)
-    return _decimals(value, step)
-
-
-def _decimals(value: float, step: float) -> str:
-    if step <= 0:
-        return _trim(f"{value:.3g}")
+        return [_scientific(tick, 3) if tick else "0" for tick in ticks]
+    units = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"))
+    _, mark = next((unit for unit in units if size >= unit[0]), (1.0, ""))
+    scale = {"T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "": 1.0}[mark]
     places = 0
-    while places < 6 and abs(step * 10**places - round(step * 10**places)) > 1e-6:
+    while places < 6 and abs(step / scale * 10**places - round(step / scale * 10**places)) > 1e-6:
         places += 1
-    return f"{value:.{places}f}"
+    return [f"{tick / scale:,.{places}f}{mark}" if tick else "0" for tick in ticks]
 
 
 def duration(seconds: float | None) -> str:

@@ -55,7 +55,7 @@ PANELS = (
     Panel("Losses", "Policy loss", (f"{_L}policy", f"{_L}actor")),
     Panel("Losses", "Value loss", (f"{_L}value", f"{_L}critic", f"{_L}td"), log=True),
     Panel("Losses", "Entropy loss", (f"{_L}entropy",)),
-    Panel("Losses", "Total loss", (f"{_L}total",)),
+    Panel("Losses", "Total loss", (f"{_L}total",), log=True),
     Panel("Gradients and weights", "Gradient norms", (f"{_M}grad_norm/*",), log=True),
     Panel("Gradients and weights", "Gradients clipped", (f"{_M}grad_clipped",), from_zero=True),
     Panel("Gradients and weights", "Update to weight", (f"{_M}update_to_weight/*",), log=True),
@@ -162,7 +162,7 @@ def caption(panel: Panel, names: list[str]) -> list[Words]:
     for name in [*patterns, *(n for n in names if n in METRICS)]:
         metric = METRICS[name]
         meaning = metric.meaning.replace("network *", "each network")
-        label = "" if len(panel.names) == 1 else f"{series_name(name, [])}: "
+        label = "" if len(names) == 1 or patterns else f"{series_name(name, [])}: "
         pieces: tuple[str, ...] = (f"{label}{meaning}",)
         if metric.healthy != NO_RANGE:
             pieces += (" ", Strong("Healthy:"), f" {metric.healthy}.")
@@ -175,9 +175,10 @@ def time_chart(data: RunData) -> Chart | None:
     names = measured(["sys/time/*"], data.metrics)
     if not names or not data.rows:
         return None
-    spent = {name.rpartition("/")[2]: np.nan_to_num(data.metrics[name]) for name in names}
-    wall = np.diff(data.metrics.get("wall_seconds", np.zeros(data.rows)), prepend=0.0)
-    rest = np.nan_to_num(np.maximum(wall - sum(spent.values()), 0.0))
+    spent = {name.rpartition("/")[2]: _seconds(data.metrics[name]) for name in names}
+    with np.errstate(invalid="ignore"):
+        wall = np.diff(data.metrics.get("wall_seconds", np.zeros(data.rows)), prepend=0.0)
+    rest = _seconds(wall - sum(spent.values()))
     if rest.sum() > 0.01 * sum(float(s.sum()) for s in spent.values()):
         spent["other"] = rest
     total = sum(float(seconds.sum()) for seconds in spent.values())
@@ -187,7 +188,7 @@ def time_chart(data: RunData) -> Chart | None:
         return None
     # Means over neighbours: an evaluation every tenth row would otherwise be a comb.
     columns = min(STACK_COLUMNS, max(2, len(x) // 4)) if len(x) > 40 else len(x)
-    blocks = [np.maximum(block_means(seconds, columns), 0.0) for _, seconds in ordered]
+    blocks = [block_means(seconds, columns) for _, seconds in ordered]
     whole = np.sum(blocks, axis=0)
     whole[whole <= 0] = 1.0
     where = block_means(x, columns)
@@ -203,6 +204,11 @@ def time_chart(data: RunData) -> Chart | None:
     ]
     says = "Share of each interval's wall time by phase; the legend gives the totals."
     return Chart("Time by phase", series, "share", kind="stack", caption=[says])
+
+
+def _seconds(values: Floats) -> Floats:
+    """Times without what is not measured or cannot be."""
+    return np.where(np.isfinite(values) & (values > 0), values, 0.0)
 
 
 def key_table(columns: dict[str, Floats]) -> tuple[Table, list[str]]:

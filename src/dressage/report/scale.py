@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dressage.report.document import Chart, Floats
-from dressage.report.numbers import number, short
+from dressage.report.numbers import number, tick_labels
 
 DECADES = 100.0  # ratio of the 98th to the 2nd percentile from which a logarithmic axis helps
 
@@ -71,22 +71,22 @@ def axes_of(chart: Chart) -> Axes | None:
     x1 = max(float(x.max()), chart.x_end or -math.inf)
     if not x1 > x0:
         x1 = x0 + 1.0
+    if not bars and chart.kind == "lines":
+        x1 += 0.008 * (x1 - x0)  # room for the last dot
     log = chart.log and _spans_decades(finite)
     if log:
         notes.append("Logarithmic axis.")
         y0, y1 = np.log10(finite.min()), np.log10(finite.max())
-        y_ticks = [(float(p), short(10.0**p)) for p in _decades(y0, y1)]
+        y_ticks = [(float(p), _power(p)) for p in _decades(y0, y1)]
         pad = 0.04 * (y1 - y0)
         y0, y1 = y0 - pad, y1 + pad
     else:
         y0, y1, note = _linear_range(chart, finite)
         notes += [note] if note else []
         ticks = round_ticks(y0, y1, 6 if chart.wide else 4)
-        step = ticks[1] - ticks[0] if len(ticks) > 1 else 0.0
-        y_ticks = [(tick, short(tick, step)) for tick in ticks]
+        y_ticks = list(zip(ticks, tick_labels(ticks), strict=True))
     x_marks = round_ticks(x0, x1, 8 if chart.wide else 5)
-    x_step = x_marks[1] - x_marks[0] if len(x_marks) > 1 else 0.0
-    x_ticks = [(tick, short(tick, x_step)) for tick in x_marks]
+    x_ticks = list(zip(x_marks, tick_labels(x_marks), strict=True))
     return Axes(x0, x1, float(y0), float(y1), log, x_ticks, y_ticks, notes)
 
 
@@ -115,13 +115,19 @@ def _spans_decades(finite: Floats) -> bool:
 
 def _decades(low: float, high: float) -> list[int]:
     powers = list(range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1))
-    return powers[:: max(1, math.ceil(len(powers) / 6))] or [round(low)]
+    return powers[:: max(1, math.ceil(len(powers) / 7))] or [round(low)]
+
+
+def _power(exponent: int) -> str:
+    if -3 <= exponent <= 3:
+        return f"{10**exponent:,}" if exponent >= 0 else f"{10.0**exponent:.{-exponent}f}"
+    return f"1e{exponent}"
 
 
 def _linear_range(chart: Chart, finite: Floats) -> tuple[float, float, str]:
     low, high, note = float(finite.min()), float(finite.max()), ""
     if chart.robust and chart.kind == "lines" and len(finite) >= 20:
-        inner_low, inner_high = (float(q) for q in np.quantile(finite, [0.03, 0.97]))
+        inner_low, inner_high = (float(q) for q in np.quantile(finite, [0.01, 0.99]))
         middle = inner_high - inner_low
         if middle > 0 and high - low > 4 * middle:
             below, above = low, high

@@ -21,7 +21,7 @@ from dressage.report.episodes import episode_blocks
 from dressage.report.events import event_blocks
 from dressage.report.facts import facts, tiles
 from dressage.report.next_steps import next_steps
-from dressage.report.numbers import number
+from dressage.report.numbers import clean, number
 from dressage.report.panels import key_table, metric_charts
 from dressage.report.settings import settings_blocks
 from dressage.report.source import RunData
@@ -37,9 +37,9 @@ def run_document(data: RunData) -> Document:
         summary.append(curve)
     summary.append(Table(("", ""), [list(pair) for pair in facts(data, evaluations)]))
     steps = next_steps(data, evaluations, outside)
-    seed = data.config.get("seed")
+    seed = f", seed {clean(data.config['seed'], 40)}" if "seed" in data.config else ""
     return Document(
-        title=f"{data.env}, {data.algo.upper()}" + (f", seed {seed}" if seed is not None else ""),
+        title=f"{data.env}, {data.algo.upper()}{seed}",
         run_id=data.id,
         status=data.state,
         sections=[

@@ -119,7 +119,9 @@ def read(run: Run) -> RunData:
     episodes: dict[str, Any] = attempt(run.episodes, {})
     if "env_steps" not in metrics:
         metrics = {}
-    if not {"env_steps", "return", "length", "ended"} <= set(episodes):
+    if not {"env_steps", "return", "length", "ended"} <= set(episodes) or not len(
+        episodes["return"]
+    ):
         episodes = {}
     for name in ("return", "length"):
         if episodes:

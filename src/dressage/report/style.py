@@ -43,7 +43,7 @@ h1{font-size:30px;line-height:1.2;letter-spacing:-.015em;margin:0 0 8px;font-wei
 .id{color:var(--soft);font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;margin:0}
 .chip{display:inline-block;font-size:12px;font-weight:600;line-height:1;padding:5px 9px;
  border-radius:99px;vertical-align:middle;background:var(--edge);color:var(--ink)}
-h1 .chip{margin-left:10px;letter-spacing:0;position:relative;top:-3px}
+h1 .chip{margin-left:4px;letter-spacing:0;position:relative;top:-3px}
 .chip.good{background:var(--good-tint);color:var(--good)}
 .chip.warn{background:var(--warn-tint);color:var(--warn)}
 .chip.bad{background:var(--bad-tint);color:var(--bad)}
@@ -56,7 +56,7 @@ h2{font-size:21px;letter-spacing:-.01em;margin:0 0 16px;font-weight:660}
 h2 span{color:var(--soft);font-weight:400;margin-right:10px}
 h3{font-size:15px;margin:30px 0 12px;font-weight:640}
 p{margin:0 0 12px;max-width:74ch}
-.quiet{color:var(--soft);font-size:13.5px}
+.quiet{color:var(--soft);font-size:13.5px;max-width:100ch}
 code{font:.9em ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--grid);
  border-radius:4px;padding:.1em .35em}
 ul{padding-left:1.15em;margin:0 0 12px;max-width:80ch}
@@ -79,23 +79,32 @@ td:first-child{overflow-wrap:normal}
 .num{text-align:right;white-space:nowrap}
 table.pairs td:first-child{color:var(--soft);width:15rem}
 table.pairs tr:first-child td{border-top:0}
-table.spark td:nth-child(2){font-family:ui-monospace,Menlo,Consolas,monospace;color:var(--c0);
- white-space:nowrap;letter-spacing:-.02em}
+table.keys td:not(:first-child){white-space:nowrap}
+table.keys th,table.keys td{padding-left:9px;padding-right:9px}
+table.keys th:first-child,table.keys td:first-child{padding-left:14px}
+svg.spark{width:96px;height:20px;display:block}
+svg.spark polyline{fill:none;stroke:var(--c);stroke-width:1.5;vector-effect:non-scaling-stroke;
+ stroke-linejoin:round}
 details{margin:0 0 16px}
 summary{cursor:pointer;color:var(--link);font-size:13.5px;padding:4px 0;margin-bottom:6px}
-.grid2{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:14px}
-.chart{margin:0 0 2px;padding:14px 16px 12px;min-width:0;position:relative}
+.grid2{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));column-gap:14px}
+.grid2>.chart{display:grid;grid-row:span 4;grid-template-rows:subgrid;row-gap:0;margin-bottom:14px}
+.grid2>.chart:last-child:nth-child(odd){grid-column:1/-1}
+section>.chart{margin-bottom:18px}
+.chart{margin:0;padding:14px 16px 12px;min-width:0;position:relative}
 .wide{grid-column:1/-1}
 .chart h4{font-size:13.5px;font-weight:620;margin:0;display:inline}
 .chart .unit{color:var(--soft);font-size:12.5px;margin-left:6px}
-.legend{display:flex;flex-wrap:wrap;gap:2px 4px;margin:4px 0 0 -6px;min-height:22px}
+.legend{display:flex;flex-wrap:wrap;gap:2px 4px;margin:4px 0 0 -6px}
 .legend button,.legend span{display:inline-flex;align-items:center;gap:6px;font:inherit;
  font-size:12.5px;color:var(--soft);background:none;border:0;border-radius:5px;padding:1px 6px}
 .legend button{cursor:pointer}
 .legend button:hover{color:var(--ink)}
 .legend i{width:9px;height:9px;border-radius:50%;background:var(--c);flex:none}
+.legend i.hair{height:2px;width:14px;border-radius:0;opacity:.5}
+.legend i.k0{opacity:.35}
 .legend [aria-pressed=false]{opacity:.45;text-decoration:line-through}
-.plot{position:relative;height:168px;margin:10px 6px 24px 44px;touch-action:pan-y}
+.plot{position:relative;height:168px;margin:10px 4px 38px 44px;touch-action:pan-y}
 .wide .plot{height:300px}
 .plot svg{position:absolute;inset:0;width:100%;height:100%;overflow:hidden;display:block}
 .plot .y,.plot .x,.plot .tag{position:absolute;color:var(--soft);font-size:11.5px;line-height:1;
@@ -103,7 +112,7 @@ summary{cursor:pointer;color:var(--link);font-size:13.5px;padding:4px 0;margin-b
 .plot .y{right:100%;margin-right:8px;transform:translateY(50%)}
 .plot .x{top:100%;margin-top:8px;transform:translateX(-50%)}
 .plot .tag{left:6px;margin-bottom:5px}
-.plot .axis{position:absolute;right:0;top:100%;margin-top:22px}
+.plot .axis{right:0;margin-top:23px;transform:none}
 svg path{fill:none;stroke:var(--c);vector-effect:non-scaling-stroke}
 svg .grid{stroke:var(--grid);stroke-width:1}
 svg .line,svg .points{stroke-width:1.75;stroke-linejoin:round;stroke-linecap:round}
@@ -111,7 +120,7 @@ svg .thin{stroke-width:1;opacity:.4}
 svg .dashed{stroke-width:1.25;stroke-dasharray:5 4}
 svg .dots{stroke-width:7;stroke-linecap:round}
 svg .few{stroke-width:5}
-svg .cloud{stroke-width:3.5;stroke-linecap:round;opacity:.28}
+svg .cloud{stroke-width:3.5;stroke-linecap:round;opacity:.36}
 svg .error{stroke-width:1.5;opacity:.65}
 svg .band{fill:var(--c);stroke:none;opacity:.17}
 svg .layer{fill:var(--c);stroke:var(--card);stroke-width:.75;opacity:.85}
@@ -144,7 +153,7 @@ footer{color:var(--soft);font-size:13px;padding:26px 0 48px}
  .tile{padding:10px 12px}.tile .value{font-size:21px}
  .wide .plot{height:220px}th,td{padding:6px 10px}
  table.pairs td:first-child{width:8.5rem}
- .plot .x:nth-of-type(even){display:none}
+ .wide .xs .x:nth-child(even){display:none}
 }
 @media print{
  :root{"""

@@ -11,7 +11,7 @@ import numpy as np
 
 from dressage.errors import RunError
 from dressage.math.summary import mann_kendall, theil_sen_slope
-from dressage.report.document import Floats
+from dressage.report.document import Floats, Spark
 from dressage.runs.metrics import NO_RANGE, Metric, describe
 
 BLOCKS = 20  # neighbouring rows share episodes and batches: means of blocks are nearer independence
@@ -124,15 +124,16 @@ def block_means(values: Floats, blocks: int) -> Floats:
     return means
 
 
-def sparkline(values: Floats, width: int = 20) -> str:
+def sparkline(values: Floats, width: int = 20) -> Spark:
     finite = values[np.isfinite(values)]
     if len(finite) < 2:
-        return ""
+        return Spark("", [])
     means = block_means(finite, width)
     low, span = float(means.min()), float(np.ptp(means))
     if not span > 0 or not math.isfinite(span):
-        return BARS[3] * len(means)
-    return "".join(BARS[round(7 * share)] for share in ((means - low) / span).tolist())
+        return Spark(BARS[3] * len(means), [0.5] * len(means))
+    shares = ((means - low) / span).tolist()
+    return Spark("".join(BARS[round(7 * share)] for share in shares), shares)
 
 
 def rises_at_the_end(x: Floats, y: Floats, share: float = 0.3) -> tuple[float, float] | None:

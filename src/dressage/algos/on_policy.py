@@ -58,11 +58,15 @@ class Noise(NamedTuple):
 def check_batches(cfg: Any, n_envs: int) -> None:
     """Minibatches must share a rollout out evenly, and sequences must fit in both."""
     steps = cfg.n_steps * n_envs
+    if steps < 2:
+        raise ConfigError(
+            "n_steps=1 x n_envs=1 is one step, and a batch has at least 2: n_steps=2."
+        )
     if steps % cfg.batch_size:
         raise ConfigError(
             f"batch_size={cfg.batch_size} does not divide the rollout of n_steps={cfg.n_steps} x "
             f"n_envs={n_envs} = {steps} steps. The nearest that does: "
-            f"batch_size={nearest_divisor(steps, cfg.batch_size)}."
+            f"batch_size={nearest_divisor(steps, cfg.batch_size, least=2)}."
         )
     if cfg.recurrent == "none":
         return
@@ -74,11 +78,11 @@ def check_batches(cfg: Any, n_envs: int) -> None:
         )
 
 
-def nearest_divisor(number: int, wanted: int) -> int:
-    """The divisor of `number` nearest to `wanted` by ratio."""
+def nearest_divisor(number: int, wanted: int, least: int = 1) -> int:
+    """The divisor of `number` nearest to `wanted` by ratio, of those not below `least`."""
     small = [d for d in range(1, math.isqrt(number) + 1) if number % d == 0]
     divisors = {*small, *(number // d for d in small)}
-    return min(divisors, key=lambda d: abs(math.log(d / wanted)))
+    return min((d for d in divisors if d >= least), key=lambda d: abs(math.log(d / wanted)))
 
 
 def init(task: Task, cfg: Any) -> Learner:

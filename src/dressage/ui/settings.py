@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from dressage.runs.find import find, runs_root
+from dressage.runs.group import Group
+from dressage.runs.run import Run
 from dressage.ui.tables import Cell, Column, table
 
 SOURCE_STYLES = {"default": "dim", "preset": "cyan", "file": "yellow", "override": "green"}
@@ -32,28 +34,49 @@ def config_of(
 ) -> list[Entry]:
     """What `train` would use for these words, or what the run of that name had."""
     from dressage.api import resolve_config
-    from dressage.presets.resolve import parse_overrides, resolve
+    from dressage.presets.resolve import parse_overrides
 
     if env is not None and _names_a_run(env, runs_root(runs)):
-        run = find(env, runs_root(runs))
-        stored = run.members[0] if run.members else run
-        values = dict(stored.config)
-        resolved = resolve(values["env"], values["algo"], values, use_preset=False, trust=False)
-        sources = getattr(stored, "sources", {})
-    else:
-        resolved = resolve_config(env, config=config, **parse_overrides(list(settings)))
-        values, sources = resolved.values(), resolved.sources
+        return _stored(find(env, runs_root(runs)))
+    resolved = resolve_config(env, config=config, **parse_overrides(list(settings)))
     models = {"run": type(resolved.run), resolved.run.algo: type(resolved.cfg)}
+    return _entries(resolved.values(), resolved.sources, models)
+
+
+def _stored(run: Run | Group) -> list[Entry]:
+    """As its files say: nothing is validated, and no algorithm of a person's own is imported."""
+    from dressage.algos import ALGORITHMS, load_algorithm
+    from dressage.core.config import RunConfig
+
+    values = run.config
+    sources = run.members[0].sources
+    algo = str(values.get("algo"))
+    models: dict[str, Any] = {"run": RunConfig}
+    if algo in ALGORITHMS:
+        models[algo] = load_algorithm(algo).Config
+    found = _entries(values, sources, models)
+    known = {entry.name for entry in found}
+    return found + [
+        Entry(algo, name, value, sources.get(name, "default"), "")
+        for name, value in values.items()
+        if name not in known
+    ]
+
+
+def _entries(
+    values: Mapping[str, Any], sources: Mapping[str, str], models: Mapping[str, Any]
+) -> list[Entry]:
     return [
         Entry(
             _section(model, name, title),
             name,
-            values.get(name),
+            values[name],
             sources.get(name, "default"),
             field.description or "",
         )
         for title, model in models.items()
         for name, field in model.model_fields.items()
+        if name in values
     ]
 
 

@@ -24,10 +24,13 @@ def complete_envs(incomplete: str) -> list[str]:
     return sorted(name for name in names if name.startswith(incomplete))
 
 
-def _entries(root: Path) -> Iterator[os.DirEntry[str]]:
+def _entries(root: Path) -> Iterator[Path]:
+    """Folders that hold a run or group; one stat or two for each."""
     try:
-        with os.scandir(root) as entries:
-            yield from (e for e in entries if not e.name.startswith((".", "@")) and e.is_dir())
+        for entry in root.iterdir():
+            marks = (entry / "config.json", entry / "group.json")
+            if not entry.name.startswith((".", "@")) and any(mark.is_file() for mark in marks):
+                yield entry
     except OSError:
         return
 

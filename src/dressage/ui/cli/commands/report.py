@@ -21,6 +21,7 @@ def report(
 ) -> None:
     """Print and write the report of a run."""
     from dressage import api
+    from dressage.runs.find import find_checkpoint, runs_root
     from dressage.ui.cli.output import console_for, emit
 
     made = api.report(run, html=html, runs=runs)
@@ -29,4 +30,4 @@ def report(
     for path in made.paths.values():
         console.print(f"written: {path}", style="dim", markup=False, soft_wrap=True)
     if json:
-        emit({"run": run, **made.paths})
+        emit({"run_id": find_checkpoint(run, runs_root(runs))[0].id, **made.paths})

@@ -237,12 +237,13 @@ def test_a_group_with_members_missing_or_failed(tmp_path: Path) -> None:
 
 def test_size_and_speed(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", rows=1000, extra=45, config={"env_steps": 10**7})
-    started = time.perf_counter()
+    started = time.process_time()
     made = report(run, html=tmp_path / "x.html")
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     assert len(made.html) < 600_000
     assert len(made.curve or "") < 60_000
-    assert seconds < 2.0  # half a second on an idle machine
+    assert seconds < 0.6  # of processor time; about 0.2 on the machine it was written on
+    assert "21 further metrics of your own" in made.markdown
     check_page(made.html)
 
 

@@ -92,7 +92,7 @@ def _unfinished(data: RunData) -> Words:
 
 
 def _budget(data: RunData, evaluations: Evaluations) -> list[Words]:
-    if data.state == "running" or not data.episodes:
+    if data.state in ("running", "failed") or not data.episodes:
         return []
     if solved(data, evaluations):
         return []

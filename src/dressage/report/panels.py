@@ -122,14 +122,18 @@ def moves(values: Floats) -> bool:
 
 
 def own_panels(columns: dict[str, Floats]) -> list[Panel]:
-    """Metrics that no panel knows: the user's own, each by itself."""
+    """The user's own metrics, each by itself."""
+    return [Panel("Other metrics", name, (name,)) for name in own_metrics(columns)[:MOST_OWN]]
+
+
+def own_metrics(columns: dict[str, Floats]) -> list[str]:
+    """Metrics that no panel knows."""
     known = [name for panel in PANELS for name in panel.names]
-    own = [
+    return [
         name
         for name in columns
         if not any(fnmatch.fnmatchcase(name, pattern) for pattern in (*known, *ELSEWHERE))
     ]
-    return [Panel("Other metrics", name, (name,)) for name in own[:MOST_OWN]]
 
 
 def panel_chart(panel: Panel, names: list[str], series: list[Series]) -> Chart:

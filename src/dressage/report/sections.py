@@ -22,7 +22,7 @@ from dressage.report.events import event_blocks
 from dressage.report.facts import facts, tiles
 from dressage.report.next_steps import next_steps
 from dressage.report.numbers import clean, number
-from dressage.report.panels import key_table, metric_charts
+from dressage.report.panels import MOST_OWN, key_table, metric_charts, own_metrics
 from dressage.report.settings import settings_blocks
 from dressage.report.source import RunData
 from dressage.report.trends import SOURCES, healthy_text, known_metric
@@ -63,10 +63,12 @@ def _metrics(data: RunData, table: Table) -> list[Block]:
     if data.rows == 1:
         blocks.append(Paragraph("With one row of metrics there is nothing to draw yet."))
     blocks += charts
+    if (left := len(own_metrics(data.metrics)) - MOST_OWN) > 0:
+        blocks.append(Paragraph(f"{left} further metrics of your own are in metrics.csv."))
     if still:
         rows: list[list[Words]] = [[Code(name), number(value)] for name, value in still]
         folded = Table(("Metric", "Value"), rows, numeric=(1,))
-        blocks.append(Fold(f"{len(still)} metrics that never changed", folded))
+        blocks.append(Fold(f"Metrics that never changed ({len(still)})", folded))
     return [*blocks, *source_blocks(list(data.metrics))]
 
 

@@ -46,7 +46,7 @@ def settings_blocks(data: RunData) -> list[Block]:
         blocks.append(Paragraph("Every setting has its default."))
     if defaults:
         table = Table(header[:2], [row[:2] for row in defaults])
-        blocks.append(Fold(f"{len(defaults)} settings at their default", table))
+        blocks.append(Fold(f"Settings at their default ({len(defaults)})", table))
     return blocks + _schedules(data)
 
 

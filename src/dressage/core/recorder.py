@@ -16,6 +16,7 @@ from dressage.runs.metrics import METRICS, describe
 from dressage.runs.writer import RunWriter
 
 WINDOW = 100  # episodes behind ep_rew_mean, as in SB3
+PHASES = [name for name in METRICS if name.startswith("sys/time/")]
 
 
 class Recorder:
@@ -30,7 +31,8 @@ class Recorder:
         self.last_logged = 0
         self.totals: dict[str, list[float]] = {}  # name -> [aggregate, count]
         self.row: dict[str, float] = {}  # the newest row, for displays and hooks
-        self.seconds: dict[str, float] = {}
+        # All phases from the first row on: a resumed run must not add columns in another order.
+        self.seconds = dict.fromkeys(PHASES, 0.0)
         self._interval_began = time.perf_counter()
 
     def due(self, env_steps: int) -> bool:
@@ -90,7 +92,7 @@ class Recorder:
             )
             for e in self.finished
         )
-        self.finished, self.totals, self.seconds = [], {}, {}
+        self.finished, self.totals, self.seconds = [], {}, dict.fromkeys(PHASES, 0.0)
         self.last_logged, self._interval_began = int(lead["env_steps"]), now
         self.row = row
         return row

@@ -224,7 +224,10 @@ def test_tensorboard_needs_neither_torch_nor_tensorflow(tmp_path: Path) -> None:
 
 class Fragile(Tracker):
     name = "fragile"
-    module = "json"
+
+    @classmethod
+    def modules(cls) -> tuple[str, ...]:
+        return ()
 
     def open(self, env_steps: int) -> Held:
         return Held()

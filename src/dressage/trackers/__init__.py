@@ -44,9 +44,10 @@ def find_tracker(name: str) -> type[Tracker]:
         )
     module, _, attribute = TRACKERS[name].partition(":")
     found: type[Tracker] = getattr(importlib.import_module(module), attribute)
-    if importlib.util.find_spec(found.module) is None:
-        raise ConfigError(
-            f"trackers={name} needs the package {found.module}, which is not installed: "
-            f"pip install 'dressage[{name}]'"
-        )
+    for needed in found.modules():
+        if importlib.util.find_spec(needed) is None:
+            raise ConfigError(
+                f"trackers={name} needs the package {needed}, which is not installed: "
+                f"pip install 'dressage[{name}]'"
+            )
     return found

@@ -19,17 +19,21 @@ PARAMS_A_CALL = 100  # likewise
 
 class Mlflow(Tracker):
     name = "mlflow"
-    module = "mlflow"
 
     _client: Any  # a client of our own, so that a run of the user's own stays the active one
     _run_id: str
+
+    @classmethod
+    def modules(cls) -> tuple[str, ...]:
+        # mlflow-skinny talks to servers; a database of our own takes what the whole mlflow brings
+        return ("mlflow",) if _server() else ("mlflow", "sqlalchemy", "alembic")
 
     def open(self, env_steps: int) -> Held:
         from mlflow.tracking import MlflowClient
 
         self.folder.mkdir(parents=True, exist_ok=True)
         local = f"sqlite:///{(self.folder / 'mlflow.db').resolve()}"
-        uri = os.environ.get("MLFLOW_TRACKING_URI") or local
+        uri = _server() or local
         with _without_chatter():
             self._client = MlflowClient(tracking_uri=uri)
             known = self._known_run()
@@ -82,6 +86,10 @@ class Mlflow(Tracker):
     def shut(self, outcome: str) -> None:
         self._client.set_tag(self._run_id, "outcome", outcome)
         self._client.set_terminated(self._run_id, STATUS[outcome])
+
+
+def _server() -> str | None:
+    return os.environ.get("MLFLOW_TRACKING_URI")
 
 
 def _portions(items: list[Any], size: int) -> Iterator[list[Any]]:

@@ -16,7 +16,6 @@ COMPARED = ("val/roll/ep_rew_mean", "train/roll/ep_rew_mean")  # in the HPARAMS 
 
 class TensorBoard(Tracker):
     name = "tensorboard"
-    module = "tensorboard"
 
     _events: Any
 

@@ -39,7 +39,6 @@ class Tracker(Hook):
     """A service's class overrides `open`, `send` and `shut`; everything that may fail is there."""
 
     name: ClassVar[str]
-    module: ClassVar[str]  # what must be importable, and is imported in `open` only
 
     def __init__(
         self, run_path: Path, config: Mapping[str, Any], writer: RunWriter | None = None
@@ -49,6 +48,11 @@ class Tracker(Hook):
         self._open = False
         self._held = Held()
         self._reached_return = False
+
+    @classmethod
+    def modules(cls) -> tuple[str, ...]:
+        """What must be importable; imported in `open`, not before."""
+        return (cls.name,)
 
     # -- what a service's class overrides --------------------------------------------------------
 

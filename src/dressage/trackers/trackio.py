@@ -16,7 +16,6 @@ from dressage.trackers.tracker import EVALUATION_MARK, PROJECT, ROW_MARK, Held, 
 
 class Trackio(Tracker):
     name = "trackio"
-    module = "trackio"
 
     _run: Any
 

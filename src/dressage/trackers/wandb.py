@@ -18,7 +18,6 @@ INIT_SECONDS = 30.0  # to reach the service; then the run is kept offline
 
 class Wandb(Tracker):
     name = "wandb"
-    module = "wandb"
 
     _run: Any
 

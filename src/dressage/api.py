@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dressage.errors import DressageError, RunError
-from dressage.runs.find import find, find_checkpoint, new_run_id, runs_root, set_last
+from dressage.runs.find import find, find_checkpoint, new_run_id, runs_root
 from dressage.runs.group import Group
 from dressage.runs.run import Run
 
@@ -49,7 +49,6 @@ def train(
     if resolved.run.seeds > 1:
         return train_group(resolved, root, hooks=hooks)
     path = root / new_run_id(resolved.run.env, resolved.run.algo, resolved.run.seed, root)
-    set_last(root, path.name)
     return train_new(resolved, path, env=made, hooks=hooks)
 
 
@@ -94,7 +93,7 @@ def evaluate(
 
 
 def play(
-    run: str | Path | Run,
+    run: str | Path | Run | Group,
     *,
     episodes: int = 1,
     video: str | Path | None = None,
@@ -102,10 +101,14 @@ def play(
     runs: str | Path | None = None,
     trust: bool = False,
 ) -> dict[str, Any]:
-    """Shows the policy in a window, or films it into `video` (.mp4 or .gif)."""
+    """Shows the policy (of a group, its best member's) in a window, or films it (.mp4, .gif)."""
     from dressage.judge import show_episodes
+    from dressage.policy import load_policy
 
-    policy = load(run, runs=runs, trust=trust)
+    found, checkpoint = _named(run, runs)
+    if isinstance(found, Group):
+        found = found.best_member()
+    policy = load_policy(found, checkpoint, trust=trust, device="cpu")
     where = Path(video) if video else None
     return show_episodes(policy, episodes=episodes, video=where, seed=seed, trust=trust)
 

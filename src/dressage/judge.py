@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from dressage.core.evaluate import Evaluation, evaluate
 from dressage.core.rng import Rng
 from dressage.core.steps import Tree
 from dressage.envs.backends import open_batch
-from dressage.errors import EnvError
+from dressage.errors import EnvError, RunError
 from dressage.math.summary import interquartile_mean, mean_interval
 from dressage.policy import Policy, load_policy
 from dressage.runs.group import Group
@@ -39,12 +40,16 @@ def evaluate_run(
             "seed": seed,
             "trust": trust,
         }
-        members = [evaluate_run(member, checkpoint, **options) for member in run.members]
+        played = [member for member in run.members if member.checkpoints()]
+        if not played:
+            raise RunError(f"No member of {run.id} has a checkpoint to evaluate.")
+        members = [evaluate_run(member, checkpoint, **options) for member in played]
         means = np.array([member["mean"] for member in members])
         low, high = mean_interval(means)
         return {
             "run_id": run.id,
             "members": members,
+            "without_checkpoint": len(run.listed) - len(members),
             "mean": float(means.mean()),
             "interval": [low, high],
             "iqm": float(interquartile_mean(means)),
@@ -102,6 +107,8 @@ def show_episodes(
 ) -> dict[str, Any]:
     """Plays in a window, or into a video or GIF when `video` names one."""
     recipe = make_recipe(policy.resolved, trust=trust)
+    if video:
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame wants a screen even to film
     env = recipe(render_mode="rgb_array" if video else "human")
     rng = Rng(policy.resolved.run.seed if seed is None else seed)
     returns, frames = [], []

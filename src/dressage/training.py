@@ -13,7 +13,8 @@ from typing import Any
 from dressage.assemble import Session, ending_with, resume_run, start_run
 from dressage.core.hooks import Hook
 from dressage.presets.resolve import Resolved
-from dressage.runs.group import Group
+from dressage.runs.find import set_last
+from dressage.runs.group import Group, is_group
 from dressage.runs.run import Run
 
 
@@ -26,6 +27,8 @@ def train_new(
         with suppress(OSError):
             path.rmdir()  # nothing was begun
         raise
+    if not is_group(path.parent):
+        set_last(path.parent, path.name)
     return _drive(session)
 
 

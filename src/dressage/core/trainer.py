@@ -262,7 +262,7 @@ class Trainer:
             "optimizer": optimizer_plain,
             "collector": collector_plain,
             "recorder": self.recorder.state(),
-            "hooks": [hook.state() for hook in self.hooks],
+            "hooks": {name: state for name, hook in self._named_hooks() if (state := hook.state())},
         }
         return parts, meta
 
@@ -278,13 +278,22 @@ class Trainer:
             self.collector.obs_normalizer.load(parts["policy"])
         self.memory.load(parts["memory"])
         self.recorder.load(meta["recorder"])
-        for hook, state in zip(self.hooks, meta["hooks"], strict=False):
-            hook.load(state)
+        for name, hook in self._named_hooks():
+            if name in meta["hooks"]:
+                hook.load(meta["hooks"][name])
         # A crash may have come right after the checkpoint, before the rest of `save`.
         self._saved_at = self.clock.env_steps
         self._point_at_best()
         prune(self.writer.path, keep_last=1, keep=self.clock.scheduled)
         return self.collector.load(parts["collector"], meta["collector"])
+
+    def _named_hooks(self) -> list[tuple[str, Hook]]:
+        """By class and place among its like: a display beside them changes no one's name."""
+        names: list[str] = []
+        for hook in self.hooks:
+            name = type(hook).__qualname__
+            names.append(f"{name}/{sum(n.startswith(name + '/') for n in names)}")
+        return list(zip(names, self.hooks, strict=True))
 
     def _call(self, name: str, metrics: dict[str, float] | None = None) -> None:
         if not self.hooks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -58,6 +59,13 @@ class Group:
         seeds = ", ".join(str(entry["seed"]) for entry in self.listed)
         raise RunError(f"The group {self.id} has no seed {seed}: its seeds are {seeds}.")
 
+    def best_member(self) -> Run:
+        """The member with the best evaluation; the first with a checkpoint where there is none."""
+        able = [member for member in self.members if member.checkpoints()]
+        if not able:
+            raise RunError(f"No member of the group {self.id} has a checkpoint.")
+        return max(able, key=_best_return)
+
     @property
     def config(self) -> dict[str, Any]:
         """The settings that all members share; `seed` is the first member's."""
@@ -104,6 +112,11 @@ class Group:
         from dressage.runs.show import group_html_view
 
         return group_html_view(self)
+
+
+def _best_return(run: Run) -> float:
+    best = run.best
+    return float(best["evaluation"]["val/roll/ep_rew_mean"]) if best else -math.inf
 
 
 def is_group(path: Path) -> bool:

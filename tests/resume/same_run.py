@@ -11,7 +11,7 @@ from dressage.runs.group import Group
 from dressage.runs.run import Run
 
 # Written by the machine and the moment, not by training.
-EXEMPT_FILES = {"status.json", "system.json", "run.lock", "run.log", "report.md"}
+EXEMPT_FILES = {"status.json", "system.json", "run.lock", "run.log"}
 EXEMPT_EVENTS = {"resume", "end", "failure"}
 
 
@@ -20,7 +20,7 @@ def documents(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for file in sorted(path.rglob("*")):
         name = file.relative_to(path).as_posix()
-        if file.is_dir() or name in EXEMPT_FILES:
+        if file.is_dir() or name in EXEMPT_FILES or name.startswith("report"):
             continue
         if name == "metrics.csv":
             found[name] = metrics_rows(file)
@@ -36,11 +36,15 @@ def documents(path: Path) -> dict[str, Any]:
 
 
 def metrics_rows(file: Path) -> list[dict[str, str]]:
-    """The table as text (shortest round trip: equal text is equal bits), without the exempt."""
+    """The table as text (shortest round trip: equal text is equal bits); exempt cells are blank."""
     with file.open(newline="") as handle:
-        rows = list(csv.DictReader(handle))
+        header, *rows = csv.reader(handle)
     exempt = ("sys/", "wall_seconds")
-    return [{k: v for k, v in row.items() if not k.startswith(exempt)} for row in rows]
+    cells = [
+        {k: "" if k.startswith(exempt) else v for k, v in zip(header, row, strict=True)}
+        for row in rows
+    ]
+    return [dict(enumerate(header)), *cells]  # the columns' order is equal, too
 
 
 def events(file: Path) -> list[dict[str, Any]]:
@@ -65,7 +69,7 @@ def manifest(file: Path) -> dict[str, Any]:
 def assert_same_run(a: Run | Path, b: Run | Path) -> None:
     """Equal: weights, optimizer, normalisers, counters, logs and the set of checkpoints."""
     ours, theirs = (documents(x if isinstance(x, Path) else x.path) for x in (a, b))
-    assert sorted(ours) == sorted(theirs), "the runs have other files"
+    assert set(ours) == set(theirs), f"in one of them only: {sorted(set(ours) ^ set(theirs))}"
     assert any(name.endswith("policy.safetensors") for name in ours), "no checkpoint to compare"
     for name, content in ours.items():
         other = theirs[name]

@@ -25,7 +25,8 @@ from dressage.report.numbers import clean, number
 from dressage.report.panels import MOST_OWN, key_table, metric_charts, own_metrics
 from dressage.report.settings import settings_blocks
 from dressage.report.source import RunData
-from dressage.report.trends import SOURCES, healthy_text, known_metric
+from dressage.report.trends import healthy_text, known_metric
+from dressage.runs.metrics import SOURCES
 
 
 def run_document(data: RunData) -> Document:

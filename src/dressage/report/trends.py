@@ -18,17 +18,6 @@ BLOCKS = 20  # neighbouring rows share episodes and batches: means of blocks are
 FEWEST = 8  # points, below which Mann-Kendall cannot reach the level
 LEVEL = 0.01
 BARS = "▁▂▃▄▅▆▇█"
-SOURCES = {
-    "AJ": "Andy Jones, “Debugging RL, without the agonizing pain”",
-    "37": "“The 37 implementation details of PPO”",
-    "GS": "gymnasium-solver's alerts",
-    "RD": "rldoctor",
-    "RX": "RLExplorer (arXiv 2410.04322)",
-    "DN": "Sokar et al., “The dormant neuron phenomenon” (arXiv 2302.12902)",
-    "KA": "Karpathy, CS231n, “Neural networks part 3”",
-    "PPO": "arXiv 1707.06347",
-    "ML": "ml-agents' documentation",
-}
 FAMILIES = [name for name in METRICS if "*" in name]
 _NUMBER = r"([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\d.]*\s*%)"
 _BETWEEN = re.compile(rf"{_NUMBER} to {_NUMBER}")

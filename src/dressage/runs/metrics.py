@@ -2,13 +2,8 @@
 
 The writer, the charts, the diagnosis and the generated page read this. A name with `*` stands for
 a family (`train/metrics/grad_norm/*` has one column per network). Where a healthy range has a
-source, it is named in brackets with the letters of the list below; a range marked "guess" has
+source, it is named in brackets with the letters of `SOURCES`; a range marked "guess" has
 none yet.
-
-AJ: Andy Jones, "Debugging RL, without the agonizing pain". 37: "The 37 implementation details of
-PPO". GS: gymnasium-solver's alerts. RD: rldoctor. RX: RLExplorer (arXiv 2410.04322). DN: Sokar et
-al., "The dormant neuron phenomenon" (arXiv 2302.12902). KA: Karpathy, CS231n, "Neural
-networks part 3". PPO: arXiv 1707.06347. ML: ml-agents' documentation.
 """
 
 # ruff: noqa: E501 (one metric a line is easier to read and to search than wrapped ones)
@@ -22,6 +17,17 @@ from dressage.errors import RunError, did_you_mean
 
 Aggregate = Literal["mean", "last", "max", "min", "sum"]
 NO_RANGE = "no general range"
+SOURCES = {
+    "AJ": "Andy Jones, “Debugging RL, without the agonizing pain”",
+    "37": "“The 37 implementation details of PPO”",
+    "GS": "gymnasium-solver's alerts",
+    "RD": "rldoctor",
+    "RX": "RLExplorer (arXiv 2410.04322)",
+    "DN": "Sokar et al., “The dormant neuron phenomenon” (arXiv 2302.12902)",
+    "KA": "Karpathy, CS231n, “Neural networks part 3”",
+    "PPO": "arXiv 1707.06347",
+    "ML": "ml-agents' documentation",
+}
 LEAD_COLUMNS = ("env_steps", "updates", "episodes", "wall_seconds")
 
 

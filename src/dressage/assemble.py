@@ -338,7 +338,8 @@ def _session(
             hooks=[*own, *trackers, *hooks],
         )
     except BaseException as error:
-        writer.status("failed", str(error))
+        with suppress(RunError):
+            writer.status("failed", str(error))
         writer.close()
         raise
     return Session(trainer, writer, [b for b in batches[:2] if b is not None])

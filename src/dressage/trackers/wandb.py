@@ -56,7 +56,9 @@ class Wandb(Tracker):
         )
 
     def send(self, env_steps: int, metrics: Mapping[str, float]) -> None:
-        self._run.log(dict(metrics), step=env_steps)
+        # W&B holds a step back until it is committed, and drops what comes for it afterwards; of an
+        # evaluation and a row at one step the row comes last.
+        self._run.log(dict(metrics), step=env_steps, commit=ROW_MARK in metrics)
         if ROW_MARK in metrics:
             self.remember(row=env_steps)
         if EVALUATION_MARK in metrics:

@@ -6,6 +6,7 @@ takes milliseconds and knows no more of a run than a new one does.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -87,8 +88,8 @@ class Process:
         os.kill(self.pid, number)
 
     def kill(self) -> None:
-        if self._process.is_alive():
-            os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it may end at this very moment
+            self.send(signal.SIGKILL)
         self._process.join()
 
 

@@ -32,7 +32,7 @@ from dressage.runs.checkpoint import (
 from dressage.runs.run import Run
 from dressage.runs.system import describe_system
 from dressage.runs.writer import RunWriter
-from dressage.trackers import make_trackers
+from dressage.trackers import find_tracker, make_trackers
 
 MOST_EVAL_ENVS = 10
 
@@ -53,6 +53,8 @@ class Session:
             self.writer.status("failed", reason)
 
     def close(self) -> None:
+        for hook in self.trainer.hooks:
+            hook.close()
         for batch in self.batches:
             batch.close()
         self.writer.close()
@@ -66,11 +68,16 @@ def make_recipe(resolved: Resolved, env: Any = None, trust: bool = True) -> EnvR
 
 
 def pick_device(asked: str) -> str:
-    if asked != "auto":
-        return asked
-    if torch.cuda.is_available():
-        return "cuda"
-    return "cpu"
+    if asked == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(1, device=asked)
+    except (RuntimeError, AssertionError) as error:
+        why = str(error).splitlines()[0].rstrip(".")
+        raise ConfigError(
+            f"device={asked} cannot be used here ({why}): use auto, cpu, cuda or mps."
+        ) from None
+    return asked
 
 
 def start_run(
@@ -180,7 +187,7 @@ def resume_run(
         reasons = [one.reason for one in restored if not one.exact]
         if not exact_so_far.exact:
             reasons.insert(0, exact_so_far.reason)
-        exact = not reasons and not changed
+        exact = not reasons and not changed.keys() - WITHOUT_EFFECT
         session.writer.event(
             "resume",
             checkpoint.env_steps,
@@ -262,6 +269,10 @@ FIXED_ON_RESUME = (
 )
 
 
+# What changes no number of a run.
+WITHOUT_EFFECT = {"trackers", "keep_checkpoints", "backend"}
+
+
 def refuse_changes(changed: dict[str, Any]) -> None:
     """Settings that the checkpoint's arrays depend on cannot change in mid-run."""
     if fixed := [key for key in changed if key in FIXED_ON_RESUME]:
@@ -322,6 +333,8 @@ def _session(
     learner = make_learner(resolved, spec, rng, trust)
     collector.use_carry(resolved.algo.carry_size(learner))
     own = [_make_callback(name, trust) for name in run.callbacks]
+    for name in run.trackers:
+        find_tracker(name)
     writer = open_writer()
     try:
         trackers = make_trackers(run.trackers, writer.path, resolved.values(), writer)

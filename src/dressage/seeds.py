@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from dressage.assemble import make_recipe
 from dressage.core.hooks import Hook, MemberState
 from dressage.envs.process import available_cores
 from dressage.errors import ConfigError
@@ -55,11 +57,13 @@ class Member:
 def train_group(resolved: Resolved, root: Path, *, hooks: Sequence[Hook] = ()) -> Group:
     """Trains seeds seed … seed + seeds - 1 into `root/<group-id>/<seed>/`."""
     run = resolved.run
-    if run.env.startswith("__main__:"):
+    if run.env.startswith("__main__:") or "<" in run.env:
         raise ConfigError(
             "seeds over 1 train in processes of their own, which cannot see a function of the main "
-            "script: put the environment into a module and name it, env='my_module:make_env'."
+            "script or within another function: put the environment into a module and name it, "
+            "env='my_module:make_env'."
         )
+    make_recipe(resolved)().close()  # one sentence here, instead of one from every member
     seeds = range(run.seed, run.seed + run.seeds)
     path = root / new_run_id(run.env, run.algo, f"{seeds[0]}-{seeds[-1]}", root)
     values = resolved.values() | {"seeds": 1}
@@ -153,8 +157,12 @@ def _train_member(orders: Orders, path: str, lifeline: Connection) -> None:
             resolved = resolve(values["env"], values["algo"], values, use_preset=False)
             resolved.sources.update(orders["sources"])
             train_new(resolved, Path(path))
-    except (DressageError, KeyboardInterrupt):
-        os._exit(1)  # said in the run's own status
+    except DressageError as error:
+        if not is_run(Path(path)):  # else said in the run's own status
+            print(f"{Path(path).name}: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
+    except KeyboardInterrupt:
+        os._exit(1)
 
 
 def _stop_with_parent(lifeline: Connection) -> None:

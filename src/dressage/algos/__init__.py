@@ -6,6 +6,7 @@ import importlib
 from typing import cast
 
 from dressage.core.algorithm import Algorithm
+from dressage.envs.make import import_named, is_module
 from dressage.errors import ConfigError, did_you_mean
 
 ALGORITHMS = {
@@ -29,16 +30,14 @@ REQUIRED = (
 
 
 def load_algorithm(name: str, *, trust: bool = True) -> Algorithm:
-    """The module behind a name, or behind `package.module` of the user's own."""
+    """The module behind a name, or behind `package.module` or `module` of the user's own."""
     if name in ALGORITHMS:
         return cast(Algorithm, importlib.import_module(ALGORITHMS[name]))
-    if "." not in name:
+    if "." not in name and not is_module(name):
         raise ConfigError(
             f"There is no algorithm '{name}'; known: {', '.join(ALGORITHMS)}."
             f"{did_you_mean(name, list(ALGORITHMS))} Your own is named as package.module."
         )
-    from dressage.envs.make import import_named
-
     module = import_named(name, trust=trust, what="algorithm")
     if missing := [part for part in REQUIRED if not hasattr(module, part)]:
         raise ConfigError(

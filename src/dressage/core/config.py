@@ -42,6 +42,17 @@ class Settings(BaseModel):
         return self.model_copy(update=now) if now else self
 
 
+def _names(text: str) -> list[str]:
+    """`a,b:1,2,k=3` as `a` and `b:1,2,k=3`: a number or `key=` goes on with the name before it."""
+    found: list[str] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        if found and ":" in found[-1] and (part[0] in "-+.0123456789" or "=" in part):
+            found[-1] += f",{part}"
+        else:
+            found.append(part)
+    return found
+
+
 class RunConfig(Settings):
     """What every run has, whatever the algorithm."""
 
@@ -100,7 +111,7 @@ class RunConfig(Settings):
     @field_validator("wrappers", "callbacks", "trackers", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
-        return [part for part in value.split(",") if part] if isinstance(value, str) else value
+        return _names(value) if isinstance(value, str) else value
 
 
 class NetworkSettings(Settings):

@@ -56,6 +56,9 @@ class Hook:
 
     def on_end(self, moment: Moment) -> None: ...
 
+    def close(self) -> None:
+        """Called last, whatever the end: after `on_end`, or alone where the run failed."""
+
     def on_group(self, members: Sequence[MemberState]) -> None:
         """Called a few times a second, instead of the above, while a group of seeds trains."""
 

@@ -7,6 +7,7 @@ PassiveEnvChecker (it doubles the cost of a cheap step; our codecs check shapes 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import sys
 import warnings
@@ -58,6 +59,20 @@ class EnvRecipe:
         )
 
 
+def _see_own_modules() -> str:
+    """Puts the working directory on the path, as `python -m` does; returns it."""
+    here = os.getcwd()
+    if "" not in sys.path and here not in sys.path:
+        sys.path.insert(0, here)
+    return here
+
+
+def is_module(name: str) -> bool:
+    """Whether a module of that name can be found; nothing is imported."""
+    _see_own_modules()
+    return name.isidentifier() and importlib.util.find_spec(name) is not None
+
+
 def import_named(name: str, *, trust: bool = True, what: str = "environment") -> Any:
     """The object that `module:attribute` names. The only place in envs/ that imports user code."""
     module_name, _, attribute = name.partition(":")
@@ -66,9 +81,7 @@ def import_named(name: str, *, trust: bool = True, what: str = "environment") ->
             f"The {what} '{name}' is code from outside dressage, named by a file: it is imported "
             "only if you name it yourself or pass --trust."
         )
-    here = os.getcwd()
-    if "" not in sys.path and here not in sys.path:
-        sys.path.insert(0, here)  # as `python -m` does: a project's own modules are found
+    here = _see_own_modules()
     try:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:

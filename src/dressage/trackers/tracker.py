@@ -94,7 +94,7 @@ class Tracker(Hook):
         done = moment.env_steps >= moment.budget or self._reached_return
         self.close("finished" if done else "stopped", moment.env_steps)
 
-    def close(self, outcome: str, env_steps: int = 0) -> None:
+    def close(self, outcome: str = "failed", env_steps: int = 0) -> None:
         """Tells the service how the run ended; a second call does nothing."""
         if self._open:
             self._guarded(env_steps, lambda: self.shut(outcome))

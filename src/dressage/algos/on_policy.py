@@ -223,7 +223,7 @@ def next_values(learner: Learner, steps: Steps) -> Floats:
     That is at the last row, and where the clock ended an episode: the next row is then of another.
     """
     value = steps.extras["value"]
-    result: Floats = np.empty_like(value)
+    result: Floats = np.zeros_like(value)  # after a terminal step: never read
     result[:-1] = value[1:]
     asked = steps.truncated & ~steps.terminated
     asked[-1] = ~steps.terminated[-1]

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator
 
+from dressage.errors import ConfigError
 from dressage.math.schedules import Schedule, parse_schedule
 
 Auto = Literal["auto"]
@@ -19,9 +20,16 @@ def _write_schedule(value: float | Schedule) -> float | str:
     return str(value) if isinstance(value, Schedule) else value
 
 
+def _read_schedule(value: Any) -> float | Schedule:
+    try:
+        return parse_schedule(value)
+    except ConfigError as error:
+        raise ValueError(str(error)) from None  # pydantic adds which setting it is
+
+
 Schedulable = Annotated[
     Any,  # float | Schedule; the validator below gives one of the two
-    BeforeValidator(parse_schedule),
+    BeforeValidator(_read_schedule),
     PlainSerializer(_write_schedule),
 ]
 """A number, or a schedule such as `linear(3e-4, 0, warmup=0.05)` over the run's progress."""
@@ -167,7 +175,7 @@ class OptimizerSettings(Settings):
     @field_validator("value_learning_rate", mode="before")
     @classmethod
     def _none_or_schedule(cls, value: Any) -> Any:
-        return None if value in (None, "none") else parse_schedule(value)
+        return None if value in (None, "none") else _read_schedule(value)
 
 
 ALIASES = {

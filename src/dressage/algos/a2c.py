@@ -34,7 +34,13 @@ from dressage.algos.on_policy import (
     weighted_sum,
 )
 from dressage.core.algorithm import Needs
-from dressage.core.config import NetworkSettings, OptimizerSettings, Schedulable
+from dressage.core.config import (
+    NetworkSettings,
+    OptimizerSettings,
+    Schedulable,
+    SchedulableRate,
+    SchedulableShare,
+)
 from dressage.core.memory import Rollout
 from dressage.core.summaries import mean_of
 from dressage.errors import ConfigError
@@ -65,14 +71,14 @@ class Config(NetworkSettings, OptimizerSettings):
     """Settings of A2C; the defaults are those of OpenAI's baselines and SB3."""
 
     n_steps: int = Field(5, ge=1, description="vector steps between updates")
-    gamma: Schedulable = Field(0.99, description="discount")
-    gae_lambda: Schedulable = Field(1.0, description="bias against variance of the advantage")
+    gamma: SchedulableShare = Field(0.99, description="discount")
+    gae_lambda: SchedulableShare = Field(1.0, description="bias against variance of the advantage")
     normalize_advantage: Literal["batch", "off"] = Field(
         "off", description="batch: advantages of a rollout get mean 0 and deviation 1"
     )
     ent_coef: Schedulable = Field(0.0, description="weight of the entropy bonus")
-    vf_coef: Schedulable = Field(0.5, description="weight of the value loss")
-    learning_rate: Schedulable = Field(7e-4, description="step size (alias lr)")
+    vf_coef: SchedulableRate = Field(0.5, description="weight of the value loss")
+    learning_rate: SchedulableRate = Field(7e-4, description="step size (alias lr)")
     optimizer: Literal["adam", "adamw", "sgd", "rmsprop", "rmsprop_tf", "lamb", "shampoo"] = Field(
         "rmsprop_tf", description="rmsprop_tf puts epsilon inside the root"
     )

@@ -33,7 +33,13 @@ from dressage.algos.on_policy import (
     weighted_sum,
 )
 from dressage.core.algorithm import Needs
-from dressage.core.config import NetworkSettings, OptimizerSettings, Schedulable
+from dressage.core.config import (
+    NetworkSettings,
+    OptimizerSettings,
+    Schedulable,
+    SchedulableRate,
+    SchedulableShare,
+)
 from dressage.core.memory import Rollout
 from dressage.core.summaries import mean_of
 from dressage.lazy import torch
@@ -66,17 +72,17 @@ class Config(NetworkSettings, OptimizerSettings):
     n_steps: int = Field(2048, ge=1, description="vector steps between updates")
     batch_size: int = Field(64, ge=2, description="steps in a minibatch; divides n_steps * n_envs")
     n_epochs: int = Field(10, ge=1, description="passes over a rollout")
-    gamma: Schedulable = Field(0.99, description="discount")
-    gae_lambda: Schedulable = Field(0.95, description="bias against variance of the advantage")
-    clip_range: Schedulable = Field(0.2, description="epsilon of the clipped surrogate")
-    clip_range_vf: Schedulable | None = Field(
+    gamma: SchedulableShare = Field(0.99, description="discount")
+    gae_lambda: SchedulableShare = Field(0.95, description="bias against variance of the advantage")
+    clip_range: SchedulableRate = Field(0.2, description="epsilon of the clipped surrogate")
+    clip_range_vf: SchedulableRate | None = Field(
         None, description="bound of a value's change; none: off"
     )
     normalize_advantage: Literal["minibatch", "batch", "off"] = Field(
         "minibatch", description="over what advantages get mean 0 and deviation 1"
     )
     ent_coef: Schedulable = Field(0.0, description="weight of the entropy bonus")
-    vf_coef: Schedulable = Field(0.5, description="weight of the value loss")
+    vf_coef: SchedulableRate = Field(0.5, description="weight of the value loss")
     target_kl: float | None = Field(None, gt=0, description="ends an update at 1.5 times this KL")
     sequence_length: int = Field(16, ge=1, description="recurrent: steps of a training sequence")
 

@@ -47,7 +47,13 @@ from dressage.algos.on_policy import (
     weighted_sum,
 )
 from dressage.core.algorithm import Needs
-from dressage.core.config import NetworkSettings, OptimizerSettings, Schedulable
+from dressage.core.config import (
+    NetworkSettings,
+    OptimizerSettings,
+    Schedulable,
+    SchedulableRate,
+    SchedulableShare,
+)
 from dressage.core.memory import Rollout
 from dressage.core.summaries import mean_of
 from dressage.math.returns import discounted_returns
@@ -80,13 +86,13 @@ class Config(NetworkSettings, OptimizerSettings):
 
     n_steps: int = Field(512, ge=2, description="vector steps between updates")
     baseline: bool = Field(True, description="subtract a learned value of the state from returns")
-    gamma: Schedulable = Field(0.99, description="discount")
+    gamma: SchedulableShare = Field(0.99, description="discount")
     normalize_advantage: Literal["batch", "off"] = Field(
         "batch", description="batch: advantages of a rollout get mean 0 and deviation 1"
     )
     ent_coef: Schedulable = Field(0.0, description="weight of the entropy bonus")
-    vf_coef: Schedulable = Field(0.5, description="weight of the baseline's loss")
-    learning_rate: Schedulable = Field(3e-3, description="step size (alias lr)")
+    vf_coef: SchedulableRate = Field(0.5, description="weight of the baseline's loss")
+    learning_rate: SchedulableRate = Field(3e-3, description="step size (alias lr)")
 
 
 NEEDS = Needs(

@@ -6,12 +6,21 @@ it uses and adds its own; both are flat, so that a user types `lr=3e-4` and neve
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    field_validator,
+)
 
 from dressage.errors import ConfigError
-from dressage.math.schedules import Schedule, parse_schedule
+from dressage.math.schedules import Schedule, at, parse_schedule
 
 Auto = Literal["auto"]
 
@@ -27,12 +36,26 @@ def _read_schedule(value: Any) -> float | Schedule:
         raise ValueError(str(error)) from None  # pydantic adds which setting it is
 
 
-Schedulable = Annotated[
-    Any,  # float | Schedule; the validator below gives one of the two
-    BeforeValidator(_read_schedule),
-    PlainSerializer(_write_schedule),
-]
-"""A number, or a schedule such as `linear(3e-4, 0, warmup=0.05)` over the run's progress."""
+def _between(low: float, high: float) -> AfterValidator:
+    """A bound that a number, and a schedule everywhere on its way, must keep."""
+
+    def check(value: float | Schedule) -> float | Schedule:
+        moments = [i / 100 for i in range(101)] if isinstance(value, Schedule) else [0.0]
+        for progress in moments:
+            if not low <= (number := at(value, progress)) <= high:
+                bounds = f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
+                raise ValueError(f"is {number:g} at {progress:.0%} of the run, expected {bounds}")
+        return value
+
+    return AfterValidator(check)
+
+
+# A number, or a schedule such as `linear(3e-4, 0, warmup=0.05)` over the run's progress.
+_Read = BeforeValidator(_read_schedule)
+_Write = PlainSerializer(_write_schedule)
+Schedulable = Annotated[Any, _Read, _Write]  # float | Schedule
+SchedulableRate = Annotated[Any, _Read, _between(0.0, math.inf), _Write]  # at least 0
+SchedulableShare = Annotated[Any, _Read, _between(0.0, 1.0), _Write]  # from 0 to 1
 
 
 class Settings(BaseModel):
@@ -158,8 +181,8 @@ class NetworkSettings(Settings):
 class OptimizerSettings(Settings):
     """One optimizer for all of a learner's networks, with its own rate for the value function."""
 
-    learning_rate: Schedulable = Field(3e-4, description="step size (alias lr)")
-    value_learning_rate: Schedulable | None = Field(
+    learning_rate: SchedulableRate = Field(3e-4, description="step size (alias lr)")
+    value_learning_rate: SchedulableRate | None = Field(
         None, description="of the value network; none: the same"
     )
     optimizer: Literal["adam", "adamw", "sgd", "rmsprop", "rmsprop_tf", "lamb", "shampoo"] = Field(
@@ -171,11 +194,6 @@ class OptimizerSettings(Settings):
     betas: tuple[float, float] = Field((0.9, 0.999), description="of Adam, AdamW and LAMB")
     rmsprop_alpha: float = Field(0.99, gt=0, lt=1, description="smoothing of RMSprop")
     max_grad_norm: float = Field(0.5, gt=0, description="gradients are clipped to this norm")
-
-    @field_validator("value_learning_rate", mode="before")
-    @classmethod
-    def _none_or_schedule(cls, value: Any) -> Any:
-        return None if value in (None, "none") else _read_schedule(value)
 
 
 ALIASES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ class Session:
     def fail(self, reason: str) -> None:
         """Says in the run why it ended; a full disk may keep it from that."""
         with suppress(RunError):
-            self.writer.event("failure", self.trainer.clock.env_steps, reason=reason)
+            self.writer.event("failure", self.trainer.collector.env_steps, reason=reason)
             self.writer.log(reason)
             self.writer.status("failed", reason)
 
@@ -242,7 +242,14 @@ def refuse_other_spaces(spec: TaskSpec, batch: EnvBatch) -> None:
 
 def _load(trainer: Trainer, checkpoint: Checkpoint) -> list[Restored]:
     try:
-        return trainer.load(checkpoint)
+        restored = trainer.load(checkpoint)
+        counters = asdict(trainer.clock) | {"updates": trainer.learner.updates}
+        for name in ("env_steps", "iterations", "evaluations", "lost_iterations", "updates"):
+            if type(counters[name]) is not int:
+                raise TypeError(f"{name} is {counters[name]!r}")
+        if trainer.clock.env_steps != checkpoint.env_steps:
+            raise ValueError(f"its clock says {trainer.clock.env_steps} env steps")
+        return restored
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise RunError(
             f"The checkpoint {checkpoint.path} cannot be used ({error!r}): it is damaged, or of "

@@ -92,13 +92,16 @@ class RunWriter:
             write_json(path / "system.json", {"format": FORMAT, **system})
             self._columns = _checked([*LEAD_COLUMNS, *columns])
             self._started = now()
-            self._logs = {name: AppendLog(path / name) for name in LOGS}
-            for log in self._logs.values():
-                log.truncate(0)  # what a crash before config.json was written may have left
-            self._logs["metrics.csv"].write(",".join(self._columns) + "\n")
-            self._logs["episodes.csv"].write(",".join(EPISODE_COLUMNS) + "\n")
             begin = {"format": FORMAT, "kind": "begin", "env_steps": 0, "time": self._started}
-            self._logs["events.jsonl"].write(json_text(begin) + "\n")
+            first_lines = {
+                "metrics.csv": ",".join(self._columns) + "\n",
+                "episodes.csv": ",".join(EPISODE_COLUMNS) + "\n",
+                "events.jsonl": json_text(begin) + "\n",
+                "run.log": "",
+            }
+            for name, line in first_lines.items():  # over what a crash before this may have left
+                write_atomic(path / name, line)
+            self._logs = {name: AppendLog(path / name) for name in LOGS}
             self.status("running")
             self._write_config(config, sources or {})  # last: a directory is a run from here on
         except BaseException:

@@ -23,6 +23,7 @@ from dressage.errors import ConfigError
 from dressage.math.schedules import Schedule, at, parse_schedule
 
 Auto = Literal["auto"]
+Count = Annotated[int, Field(ge=1)]
 
 
 def _write_schedule(value: float | Schedule) -> float | str:
@@ -94,7 +95,7 @@ class RunConfig(Settings):
     )
     seed: int = Field(0, ge=0, lt=2**63, description="seed of the run; every draw derives from it")
     seeds: int = Field(1, ge=1, le=1000, description="how many seeds to train: seed, seed+1, …")
-    n_envs: int | Auto = Field("auto", description="environments side by side; auto: 8")
+    n_envs: Count | Auto = Field("auto", description="environments side by side; auto: 8")
     engine: Literal["auto", "torch"] = Field("auto", description="what computes the updates")
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, mps")
     threads: int = Field(1, ge=1, description="torch threads; one is fastest for small networks")
@@ -123,14 +124,14 @@ class RunConfig(Settings):
         default_factory=list,
         description="tensorboard, wandb, mlflow, trackio beside the run folder",
     )
-    log_every: int | Auto = Field(
+    log_every: Count | Auto = Field(
         "auto", description="env steps; auto: an iteration or budget/1000"
     )
-    checkpoint_every: int | Auto = Field(
+    checkpoint_every: Count | Auto = Field(
         "auto", description="env steps; auto: a tenth of the budget"
     )
     keep_checkpoints: int = Field(2, ge=1, description="newest checkpoints kept beside the best")
-    eval_every: int | Auto = Field(
+    eval_every: Annotated[int, Field(ge=0)] | Auto = Field(
         "auto", description="env steps; auto: a tenth of the budget; 0: never"
     )
     eval_episodes: int = Field(10, ge=1, description="episodes of an evaluation during training")
@@ -148,7 +149,7 @@ class RunConfig(Settings):
 class NetworkSettings(Settings):
     """Networks of an actor and a critic."""
 
-    net_arch: list[int] | dict[str, list[int]] = Field(
+    net_arch: list[Count] | dict[str, list[Count]] = Field(
         [64, 64], description="hidden widths; or {policy: [...], value: [...]}"
     )
     activation: Literal["tanh", "relu", "gelu", "elu", "silu"] = Field(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,13 +156,19 @@ def _validated(model: type[Settings], values: Mapping[str, Any]) -> Any:
     try:
         return model(**{key: values[key] for key in model.model_fields if key in values})
     except ValidationError as error:
-        raise ConfigError(" ".join(_sentence(model, item) for item in error.errors())) from None
+        raise ConfigError(_sentences(model, values, error.errors())) from None
 
 
-def _sentence(model: type[Settings], item: Any) -> str:
-    """One pydantic error as a sentence: what was found, what was expected."""
-    key = str(item["loc"][0]) if item["loc"] else "the settings"
-    text = item["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    field = model.model_fields.get(key)
-    meaning = f" ({field.description})" if field is not None and field.description else ""
-    return f"{key}={item['input']!r}: {text}{meaning}."
+def _sentences(model: type[Settings], values: Mapping[str, Any], errors: Sequence[Any]) -> str:
+    """One sentence a setting: what was found, what was expected, what the setting means."""
+    expected: dict[str, list[str]] = {}
+    for item in errors:  # a union has one entry for each of its kinds
+        key = str(item["loc"][0]) if item["loc"] else "the settings"
+        text = item["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        expected.setdefault(key, []).append(text)
+    sentences = []
+    for key, texts in expected.items():
+        field = model.model_fields.get(key)
+        meaning = f" ({field.description})" if field is not None and field.description else ""
+        sentences.append(f"{key}={values.get(key)!r}: {', or '.join(texts)}{meaning}.")
+    return " ".join(sentences)

@@ -225,7 +225,11 @@ def test_a_run_killed_right_at_the_start(killed_at: str, tmp_path: Path) -> None
     run = Run(path)
     assert run.status == "crashed"
     assert not run.checkpoints()
-    assert run.metrics()["env_steps"].size == 0
+    for call in range(1, 40, 4):  # the second try is killed, too, as often as you like
+        killed = processes.Process({"resume": str(path)}, die={"at_call": call})
+        assert killed.wait() == {}
+        assert run.metrics()["env_steps"].size == 0
+        assert run.events()[0]["kind"] == "begin"
     assert processes.train(resume=str(path))["status"] == "finished"
     assert_same_run(Run(whole["path"]), Run(path))
 

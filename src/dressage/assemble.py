@@ -46,8 +46,8 @@ class Session:
     batches: list[EnvBatch]
 
     def fail(self, reason: str) -> None:
-        """Says in the run why it ended; a full disk may keep it from that."""
-        with suppress(RunError):
+        """Says in the run why it ended; a full disk or nonsense in a checkpoint may prevent it."""
+        with suppress(RunError, TypeError, ValueError):
             self.writer.event("failure", self.trainer.collector.env_steps, reason=reason)
             self.writer.log(reason)
             self.writer.status("failed", reason)

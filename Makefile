@@ -12,7 +12,7 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1" -c constraints.txt
 	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[torch,box2d,mujoco,atari,minigrid,optim,video,tensorboard]" --group test --group lint --group docs
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[all]" --group test --group lint --group docs
 	touch $@
 
 demo: $(STAMP)

@@ -19,7 +19,15 @@ class Preset:
     env: str
     algo: str
     settings: dict[str, Any]
-    earned: dict[str, Any]  # seeds, date, command and returns that it was tried with
+    source: str  # where the values come from
+    earned: dict[str, Any]  # seeds, date, command and returns of its trial; empty: not yet tried
+
+
+def _read(path: Path) -> Preset:
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return Preset(
+        data["env"], path.parent.name, data["settings"], data["source"], data.get("earned", {})
+    )
 
 
 @cache
@@ -27,8 +35,7 @@ def presets() -> dict[tuple[str, str], Preset]:
     """All presets, by (env, algo)."""
     found = {}
     for path in sorted(FOLDER.glob("*/*.yaml")):
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        preset = Preset(data["env"], path.parent.name, data["settings"], data.get("earned", {}))
+        preset = _read(path)
         found[preset.env, preset.algo] = preset
     return found
 
@@ -36,7 +43,4 @@ def presets() -> dict[tuple[str, str], Preset]:
 def find_preset(env: str, algo: str) -> Preset | None:
     """The preset of this environment and algorithm, read alone: most runs need only one."""
     path = FOLDER / algo / f"{env.replace('/', '-')}.yaml"
-    if ":" in env or not path.is_file():
-        return None
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return Preset(data["env"], algo, data["settings"], data.get("earned", {}))
+    return _read(path) if ":" not in env and path.is_file() else None

@@ -58,9 +58,12 @@ def _print_one(console: Any, preset: Any) -> None:
     console.print(f"{preset.env}  {preset.algo}", style="bold", markup=False)
     for key, value in preset.settings.items():
         console.print(f"  {key}: {value}", markup=False)
-    if preset.earned:
-        console.print(f"  {_earned(preset)}", style="dim", markup=False)
+    console.print(f"  {_earned(preset)}", style="dim", markup=False)
 
 
 def _earned(preset: Any) -> str:
-    return ", ".join(f"{key} {value}" for key, value in preset.earned.items())
+    if not preset.earned:
+        return f"not yet tried; values from {preset.source}"
+    returns = preset.earned["returns"]
+    mean = sum(returns) / len(returns)
+    return f"return {mean:.1f}, mean of {len(returns)} seeds, {preset.earned['date']}"

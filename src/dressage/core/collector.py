@@ -101,9 +101,12 @@ class Collector:
     def collect(self, act: Act, length: int) -> Steps:
         """`length` steps of every environment."""
         batch, n = self.batch, self.n_envs
-        normalise: Callable[[Tree], Tree] = self.obs_normalizer or (lambda obs: obs)
+        normalizer = self.obs_normalizer
+        # Nothing is known before the first collection: there the statistics follow each step.
+        learning_scale = normalizer is not None and not normalizer.known
         raw_obs = tree_map(lambda x: np.empty((length, *x.shape), x.dtype), batch.obs)
         raw_next = tree_map(np.empty_like, raw_obs)
+        obs = raw_obs if normalizer is None else tree_map(np.empty_like, raw_obs)  # as it was seen
         action = np.empty((length, n, batch.action_codec.size), np.float32)
         reward = np.empty((length, n), np.float32)
         terminated = np.empty((length, n), bool)
@@ -120,7 +123,13 @@ class Collector:
                 mask[t] = batch.mask
             if carry is not None:
                 carry[t] = self.carry
-            acted = act(normalise(batch.obs), self.carry, batch.mask, self.vector_steps)
+            seen = batch.obs
+            if normalizer is not None:
+                if learning_scale:
+                    normalizer.update(batch.obs)
+                seen = normalizer(batch.obs)
+                _put(obs, t, seen)
+            acted = act(seen, self.carry, batch.mask, self.vector_steps)
             action[t] = acted.action
             for key, value in acted.extras.items():
                 if t == 0:
@@ -134,15 +143,16 @@ class Collector:
             reward[t], terminated[t], truncated[t] = batch.reward, batch.terminated, batch.truncated
             self._account()
 
+        check_finite(raw_obs, reward)
         check_finite(raw_next, reward)
         extras["first"] = first
         if mask is not None:
             extras["mask"] = mask
         if carry is not None:
             extras["carry"] = carry
-        obs, next_obs = normalise(raw_obs), normalise(raw_next)
-        if self.obs_normalizer is not None:
-            self.obs_normalizer.update(raw_obs)
+        next_obs = raw_next if normalizer is None else normalizer(raw_next)
+        if normalizer is not None and not learning_scale:
+            normalizer.update(raw_obs)
         if self.reward_normalizer is not None:
             reward = self.reward_normalizer(reward, terminated | truncated)
         return Steps(obs, action, reward, terminated, truncated, next_obs, extras)

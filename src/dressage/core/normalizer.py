@@ -17,15 +17,20 @@ Arrays = dict[str, npt.NDArray[Any]]
 class ObsNormalizer:
     """Mean and deviation of the vector part of observations; images pass through.
 
-    The statistics stand still while steps are collected and move between collections: the policy
-    that acted and the policy that learns then see the very same numbers (the first importance
-    ratio is exactly 1), and one matrix operation serves a whole rollout.
+    The statistics stand still while steps are collected and move between collections (but for the
+    first one, where they follow each step): steps that lie side by side are on one scale, and the
+    statistics cost one operation a rollout. Steps keep the numbers that the policy saw when it
+    acted, so the first importance ratio is exactly 1.
     """
 
     def __init__(self, size: int, clip: float) -> None:
         self.moments = RunningMoments((size,))
         self.clip = np.float32(clip)
         self._refresh()
+
+    @property
+    def known(self) -> bool:
+        return self.moments.count > 0
 
     def _refresh(self) -> None:
         self._mean = self.moments.mean.astype(np.float32)

@@ -27,7 +27,7 @@ from dressage.algos.on_policy import (
 from dressage.core.algorithm import Needs
 from dressage.core.config import NetworkSettings, OptimizerSettings, Schedulable
 from dressage.core.memory import Rollout
-from dressage.core.summaries import mean_of
+from dressage.core.summaries import combined
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -96,4 +96,4 @@ def update(learner: Learner, memory: Rollout, rng: Rng, cfg: Config) -> dict[str
     inspect = learner.inspect_next  # true once per log interval
     (batch,) = (learner.tensors(steps) for steps in memory.batches(rng))
     metrics = learner.step("all", loss, batch, cfg)
-    return mean_of([metrics | policy_change(learner, batch) if inspect else metrics])
+    return combined([metrics | policy_change(learner, batch) if inspect else metrics])

@@ -42,7 +42,7 @@ from dressage.core.config import (
     SchedulableShare,
 )
 from dressage.core.memory import Rollout
-from dressage.core.summaries import mean_of
+from dressage.core.summaries import combined
 from dressage.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -136,4 +136,4 @@ def update(learner: Learner, memory: Rollout, rng: Rng, cfg: Config) -> dict[str
     inspect = learner.inspect_next
     (batch,) = (learner.tensors(steps) for steps in memory.batches(rng))
     metrics = learner.step("all", a2c_loss, batch, cfg)
-    return mean_of([metrics | policy_change(learner, batch) if inspect else metrics])
+    return combined([metrics | policy_change(learner, batch) if inspect else metrics])

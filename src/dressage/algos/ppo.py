@@ -41,7 +41,7 @@ from dressage.core.config import (
     SchedulableShare,
 )
 from dressage.core.memory import Rollout
-from dressage.core.summaries import mean_of
+from dressage.core.summaries import combined
 from dressage.lazy import torch
 
 if TYPE_CHECKING:
@@ -171,6 +171,6 @@ def update(learner: Learner, memory: Rollout, rng: Rng, cfg: Config) -> dict[str
             continue
         if float(collected[-1]["train/metrics/kl_divergence"]) > 1.5 * cfg.target_kl:
             break
-    metrics = mean_of(collected)
+    metrics = combined(collected)
     metrics["train/metrics/epochs_done"] = len(collected) / memory.batches_per_epoch
     return metrics

@@ -80,8 +80,21 @@ class Learner:
         self._scaler = torch.amp.GradScaler(device) if precision == "fp16" else None
 
     def add_net(self, name: str, net: nn.Module) -> Any:
-        self.nets[name] = net.to(self.device)
+        self.nets[name] = net.to(self.device).eval()  # `training` says when it is not
         return self.nets[name]
+
+    @contextmanager
+    def training(self, seed: int) -> Iterator[None]:
+        """Layers such as dropout and batch norm learn within; what they draw is seeded."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            for net in self.nets.values():
+                net.train()
+            try:
+                yield
+            finally:
+                for net in self.nets.values():
+                    net.eval()
 
     def add_group(
         self, name: str, chunks: Mapping[str, nn.Module], settings: OptimizerSettings

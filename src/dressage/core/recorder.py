@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
 import sys
 import time
 from collections import deque
@@ -12,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dressage.core.collector import Episode
-from dressage.runs.metrics import METRICS, describe
+from dressage.runs.metrics import METRICS, aggregate_of
 from dressage.runs.writer import RunWriter
 
 WINDOW = 100  # episodes behind ep_rew_mean, as in SB3
@@ -52,7 +51,7 @@ class Recorder:
             if entry is None:
                 self.totals[name] = [value, 1]
                 continue
-            match _aggregate(name):
+            match aggregate_of(name):
                 case "mean" | "sum":
                     entry[0] += value
                 case "max":
@@ -73,7 +72,7 @@ class Recorder:
         row: dict[str, float] = {**lead, "episodes": self.episodes}
         row |= self._episode_metrics()
         for name, (value, count) in self.totals.items():
-            row[name] = value / count if _aggregate(name) == "mean" else value
+            row[name] = value / count if aggregate_of(name) == "mean" else value
         now = time.perf_counter()
         row |= self.seconds
         row["sys/env_steps_per_second"] = (lead["env_steps"] - self.last_logged) / (
@@ -143,17 +142,6 @@ def _episode(row: Sequence[Any]) -> Episode:
     return Episode(env_steps, float(episode_return), length, truncated, float(success), env_index)
 
 
-_AGGREGATES: dict[str, str] = {}
-
-
-def _aggregate(name: str) -> str:
-    """How a metric's values within an interval become one; a user's own metric is averaged."""
-    if name not in _AGGREGATES:
-        known = name in METRICS or any(name.startswith(p[:-1]) for p in METRICS if p.endswith("*"))
-        _AGGREGATES[name] = describe(name).aggregate if known else "mean"
-    return _AGGREGATES[name]
-
-
 _ORDER = {name: i for i, name in enumerate(METRICS)}
 
 
@@ -170,6 +158,10 @@ def in_dictionary_order(row: Mapping[str, float]) -> dict[str, float]:
 
 
 def memory_mb() -> float:
-    """Largest resident memory of this process so far."""
+    """Largest resident memory of this process so far; NaN on systems that do not tell."""
+    try:
+        import resource
+    except ImportError:
+        return math.nan
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1024.0 * 1024.0 if sys.platform == "darwin" else 1024.0)

@@ -12,18 +12,26 @@ from dressage.core.config import Settings
 from dressage.core.steps import Steps
 from dressage.envs.spaces import ActionCodec
 from dressage.lazy import torch
+from dressage.runs.metrics import aggregate_of
 
 SATURATED = 0.98  # share of the half range beyond which a continuous action counts as saturated
 
 
-def mean_of(collected: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Means over minibatches of metrics kept as tensors: one read of the device for all of them."""
+def combined(collected: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Metrics of an iteration's minibatches, kept as tensors until here: one read for all of them.
+
+    Combined as the metric dictionary says: sum, max or min, and else the mean.
+    """
     names: dict[str, list[Any]] = {}
     for metrics in collected:
         for name, value in metrics.items():
             names.setdefault(name, []).append(value)
-    means = torch.stack([torch.stack(values).mean() for values in names.values()])
-    return dict(zip(names, means.tolist(), strict=True))
+    ways = {"sum": torch.sum, "max": torch.max, "min": torch.min}
+    values = [
+        ways.get(aggregate_of(name), torch.mean)(torch.stack(found))
+        for name, found in names.items()
+    ]
+    return dict(zip(names, torch.stack(values).tolist(), strict=True))
 
 
 def experience_metrics(steps: Steps, action: ActionCodec) -> dict[str, float]:

@@ -64,6 +64,7 @@ class Trainer:
         hooks: Sequence[Hook] = (),
     ) -> None:
         self.algo, self.cfg_run, self.cfg = algo, run, cfg
+        self.cfg_now = cfg.at(0.0)  # the settings in force
         self.learner, self.collector, self.eval_batch = learner, collector, eval_batch
         self.memory = algo.memory(cfg)
         self.writer, self.rng, self.hooks = writer, rng, list(hooks)
@@ -96,8 +97,9 @@ class Trainer:
             before = clock.env_steps
             self._iterate()
             done = clock.env_steps >= budget
-            best = self._evaluation_due(before) and self._evaluate()
-            if done or self.recorder.due(clock.env_steps):
+            evaluates = self._evaluation_due(before, clock.env_steps)
+            best = evaluates and self._evaluate()
+            if done or evaluates or self.recorder.due(clock.env_steps):
                 self._write_row()
             # The only place that saves: between iterations, with all of the last one written.
             planned = done or _crossed(before, clock.env_steps, self.checkpoint_every)
@@ -114,9 +116,14 @@ class Trainer:
 
     def _iterate(self) -> None:
         clock, recorder, learner = self.clock, self.recorder, self.learner
-        cfg = self.cfg.at(clock.env_steps / self.cfg_run.env_steps)
+        self.cfg_now = cfg = self.cfg.at(clock.env_steps / self.cfg_run.env_steps)
         ahead = clock.env_steps + self.iteration_steps
-        learner.inspect_next = recorder.due(ahead) or ahead >= self.cfg_run.env_steps
+        learner.inspect_next = (
+            recorder.due(ahead)
+            or ahead >= self.cfg_run.env_steps
+            or self._evaluation_due(clock.env_steps, ahead)
+        )
+        updates_before = learner.updates
 
         with recorder.timed("collect"):
             steps = self.collector.collect(self._act, self.algo.rollout_length(cfg))
@@ -124,12 +131,13 @@ class Trainer:
             steps, prepared = self.algo.prepare(learner, steps, cfg)
             self.memory.add(steps)
         with recorder.timed("update"):
-            updated = self.algo.update(learner, self.memory, self.rng, cfg)
+            with learner.training(int(self.rng.raw("layers", 1, clock.iterations)[0] >> 1)):
+                updated = self.algo.update(learner, self.memory, self.rng, cfg)
 
         with recorder.timed("record"):
             clock.env_steps = self.collector.env_steps
             clock.iterations += 1
-            self._guard(updated)
+            self._guard(updated, learner.updates - updates_before)
             recorder.add_episodes(self.collector.take_episodes())
             recorder.add(experience_metrics(steps, self.collector.batch.action_codec))
             recorder.add(prepared)
@@ -139,12 +147,12 @@ class Trainer:
             self._call("on_iteration", updated)
 
     def _act(self, obs: Tree, carry: Any, mask: Any, index: int) -> Acted:
-        noise = self.algo.noise(self.rng, index, self.collector.n_envs, self.learner, self.cfg)
+        noise = self.algo.noise(self.rng, index, self.collector.n_envs, self.learner, self.cfg_now)
         return self.algo.act(self.learner, obs, carry, mask, noise)
 
-    def _guard(self, updated: dict[str, float]) -> None:
+    def _guard(self, updated: dict[str, float], updates: int) -> None:
         """A run whose gradients stay non-finite has failed; the last checkpoint is still good."""
-        lost = updated.get("train/metrics/skipped_updates", 0.0) >= 1.0
+        lost = 0 < updates <= updated.get("train/metrics/skipped_updates", 0.0)
         self.clock.lost_iterations = self.clock.lost_iterations + 1 if lost else 0
         if self.clock.lost_iterations >= SKIPPED_IN_A_ROW:
             raise TrainingError(
@@ -167,18 +175,20 @@ class Trainer:
 
     # -- evaluation ------------------------------------------------------------------------------
 
-    def _evaluation_due(self, before: int) -> bool:
+    def _evaluation_due(self, before: int, now: int) -> bool:
         if self.eval_batch is None:
             return False
-        if self.clock.env_steps >= self.cfg_run.env_steps:
-            return self.cfg_run.final_eval_episodes > 0
-        return self.eval_every > 0 and _crossed(before, self.clock.env_steps, self.eval_every)
+        if now >= self.cfg_run.env_steps and self.cfg_run.final_eval_episodes > 0:
+            return True
+        return self.eval_every > 0 and _crossed(before, now, self.eval_every)
 
     def _evaluate(self) -> bool:
         """Plays the evaluation's episodes; True if its mean return is the best so far."""
         clock, run = self.clock, self.cfg_run
         final = clock.env_steps >= run.env_steps
-        episodes = run.final_eval_episodes if final else run.eval_episodes
+        episodes = run.eval_episodes
+        if final and run.final_eval_episodes > 0:
+            episodes = run.final_eval_episodes
         assert self.eval_batch is not None
         with self.recorder.timed("evaluate"):
             self._forget_earlier_evaluations(self.eval_batch)

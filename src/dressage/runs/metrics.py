@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import fnmatch
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
 from dressage.errors import RunError, did_you_mean
@@ -121,7 +122,7 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     ("sys/time/evaluate", "seconds", "sum", "Time in this interval for evaluation episodes.", NO_RANGE),
     ("sys/time/checkpoint", "seconds", "sum", "Time in this interval for checkpoints.", NO_RANGE),
     ("sys/time/record", "seconds", "sum", "Time in this interval for metrics and logs.", "below 10 % of the interval (guess)"),
-    ("sys/memory_mb", "megabytes", "last", "Memory in use by the process.", "steady; steady growth is a leak"),
+    ("sys/memory_mb", "megabytes", "last", "Largest memory in use by the process so far.", "steady; steady growth is a leak"),
 ]  # fmt: skip
 
 METRICS: dict[str, Metric] = {
@@ -148,3 +149,12 @@ def describe(name: str) -> Metric:
 def is_exact(name: str) -> bool:
     """Whether a resumed run must repeat this column to the last bit; times and speed need not."""
     return name != "wall_seconds" and not name.startswith("sys/")
+
+
+@cache
+def aggregate_of(name: str) -> Aggregate:
+    """How several values of a metric become one; a user's own metric is averaged."""
+    try:
+        return describe(name).aggregate
+    except RunError:
+        return "mean"

@@ -168,19 +168,37 @@ def test_reinforce_without_any_finished_episode_learns_nothing_and_stays_finite(
         learner, steps._replace(terminated=none, truncated=none), cfg
     )
     assert metrics == {"train/roll/counted_share": 0.0}
-    before = learner.groups["all"].flat.clone()
+    before = learner.groups["policy"].flat.clone()
     memory = reinforce.memory(cfg)
     memory.add(steps)
     updated = reinforce.update(learner, memory, RNG, cfg)
     assert updated["train/metrics/grad_norm/total"] == 0.0
-    assert torch.equal(learner.groups["all"].flat, before)
+    assert torch.equal(learner.groups["policy"].flat, before)
 
 
-def test_without_a_baseline_no_optimizer_knows_the_value_network() -> None:
-    learner = make(reinforce.Config(baseline=False), algo=reinforce)
-    assert set(learner.groups["all"].modules) == {"policy"}
-    shared = make(reinforce.Config(baseline=False, share_features=True), algo=reinforce)
-    assert set(shared.groups["all"].modules) == {"policy", "shared"}
+def test_policy_and_baseline_of_reinforce_learn_apart() -> None:
+    assert set(make(reinforce.Config(baseline=False), algo=reinforce).groups) == {"policy"}
+    cfg = reinforce.Config(net_arch=[8], share_features=True, learning_rate=1e-3, baseline_steps=60)
+    learner = make(cfg, algo=reinforce)
+    assert set(learner.groups["policy"].modules) == {"policy", "shared"}
+    assert set(learner.groups["value"].modules) == {"value"}
+    steps, _ = reinforce.prepare(learner, rollout(learner, cfg), cfg)
+    batch = learner.tensors(steps)
+    memory = reinforce.memory(cfg)
+    memory.add(steps)
+    learner.inspect_next = True
+    metrics = reinforce.update(learner, memory, RNG, cfg)
+    with torch.no_grad():
+        after = reinforce.baseline_loss(learner.nets, batch)[0]
+        loss = reinforce.reinforce_loss(learner.nets, batch, cfg)[0]
+    assert float(loss) < metrics["train/loss/policy"]
+    assert float(after) < metrics["train/loss/value"]
+    assert {"train/metrics/weight_norm/value", "train/metrics/weight_norm/shared"} <= set(metrics)
+    one_step = make(cfg.model_copy(update={"baseline": False}), algo=reinforce)
+    memory.add(steps)
+    reinforce.update(one_step, memory, RNG, cfg.model_copy(update={"baseline": False}))
+    # the baseline's steps did not touch what the policy acts with
+    assert torch.equal(one_step.groups["policy"].flat, learner.groups["policy"].flat)
 
 
 def test_the_value_network_may_have_a_rate_of_its_own() -> None:

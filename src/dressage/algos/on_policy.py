@@ -119,10 +119,10 @@ def _check(task: Task, cfg: Any) -> None:
         raise ConfigError("squash=true needs actions in [-1, 1]: leave scale_actions=true.")
 
 
-def learning_rates(learner: Learner, cfg: Any) -> dict[str, float]:
+def learning_rates(learner: Learner, cfg: Any, group: str = "all") -> dict[str, float]:
     """The rate of each chunk: `value_learning_rate` for the value network where it is set."""
     value_rate = cfg.learning_rate if cfg.value_learning_rate is None else cfg.value_learning_rate
-    chunks = learner.groups["all"].modules
+    chunks = learner.groups[group].modules
     return {name: value_rate if name == "value" else cfg.learning_rate for name in chunks}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dressage.errors import DressageError, RunError
+from dressage.errors import ConfigError, DressageError, RunError
 from dressage.runs.find import find, find_checkpoint, new_run_id, runs_root
 from dressage.runs.group import Group
 from dressage.runs.run import Run
@@ -41,15 +41,31 @@ def train(
 
     root = runs_root(runs)
     if resume is not None:
-        run = resume if isinstance(resume, Run) else find(resume, root)
-        return train_resumed(run, overrides, env=env, hooks=hooks, trust=trust)
-    made = None if env is None or isinstance(env, str) else env
-    name = env if made is None else f"{made.__module__}:{made.__qualname__}"
+        run = resume if isinstance(resume, Run | Group) else find(resume, root)
+        asked = read_config_file(Path(config)) if config else {}
+        asked |= overrides
+        for key, value in (("env", env), ("algo", algo)):
+            if isinstance(value, str):
+                asked[key] = value
+        made = None if isinstance(env, str) else env
+        return train_resumed(run, asked, env=made, hooks=hooks, trust=trust)
+    made, name = (None, env) if env is None or isinstance(env, str) else (env, callable_name(env))
     resolved = resolve(name, algo, overrides, read_config_file(Path(config)) if config else None)
     if resolved.run.seeds > 1:
         return train_group(resolved, root, hooks=hooks)
     path = root / new_run_id(resolved.run.env, resolved.run.algo, resolved.run.seed, root)
     return train_new(resolved, path, env=made, hooks=hooks)
+
+
+def callable_name(env: Any) -> str:
+    """`module:name` of a class or function that makes environments."""
+    if not callable(env):
+        raise ConfigError(
+            f"env is a {type(env).__name__}, expected an id such as 'CartPole-v1' or a function "
+            "that makes the environment: several copies are needed, and one for evaluations."
+        )
+    kind = env if hasattr(env, "__qualname__") else type(env)
+    return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def load(

@@ -10,7 +10,6 @@ from typing import Any
 
 from dressage.core.algorithm import Task
 from dressage.core.collector import Collector
-from dressage.core.config import ALIASES
 from dressage.core.hooks import Hook
 from dressage.core.normalizer import ObsNormalizer, RewardNormalizer
 from dressage.core.rng import Rng
@@ -22,7 +21,7 @@ from dressage.envs.make import EnvRecipe, env_spec_info, import_named
 from dressage.envs.restore import Restored, Verdict, probe_determinism
 from dressage.errors import ConfigError, DressageError, EnvError, RunError
 from dressage.lazy import torch
-from dressage.presets.resolve import Resolved, resolve
+from dressage.presets.resolve import Resolved, resolve, unaliased
 from dressage.runs.checkpoint import (
     Checkpoint,
     discard_after,
@@ -44,6 +43,7 @@ class Session:
     trainer: Trainer
     writer: RunWriter
     batches: list[EnvBatch]
+    threads_before: int  # of torch, in the process that called us
 
     def fail(self, reason: str) -> None:
         """Says in the run why it ended; a full disk or nonsense in a checkpoint may prevent it."""
@@ -58,6 +58,7 @@ class Session:
         for batch in self.batches:
             batch.close()
         self.writer.close()
+        torch.set_num_threads(self.threads_before)
 
 
 def make_recipe(resolved: Resolved, env: Any = None, trust: bool = True) -> EnvRecipe:
@@ -142,19 +143,18 @@ def resume_run(
     Nothing of the run is touched before everything that may be refused has been looked at.
     """
     stored = dict(run.config)
-    asked = {ALIASES.get(key, key): value for key, value in overrides.items()}
-    resolved = resolve(
-        stored.get("env"), stored.get("algo"), stored | asked, trust=trust, use_preset=False
-    )
+    asked = unaliased(overrides)
+    wanted = stored | asked
+    resolved = resolve(wanted.get("env"), wanted.get("algo"), wanted, trust=trust, use_preset=False)
     now = resolved.values()
     changed = {key: now[key] for key in asked if stored.get(key) != now[key]}
     refuse_changes(changed)
-    if run.status == "finished" and resolved.run.env_steps <= stored["env_steps"]:
+    latest = latest_checkpoint(run.path)
+    if latest.path is not None and int(latest.path.name) >= resolved.run.env_steps:
         raise RunError(
             f"{run.id} has finished, with a budget of {stored['env_steps']} env steps: add "
             f"env_steps={2 * stored['env_steps']} to train on, or start a new run."
         )
-    latest = latest_checkpoint(run.path)
     if latest.path is None:
         if latest.skipped or run.metrics("env_steps")["env_steps"].size:
             raise RunError(
@@ -163,11 +163,10 @@ def resume_run(
                 + ": train it anew with `dressage train --config` and its config.json."
             )
         resolved.sources.update(run.sources)  # killed before its first checkpoint: begun again
-        own = trust or env is not None
-        return start_run(resolved, run.path, env=env, hooks=hooks, trust=own, again=True)
+        return start_run(resolved, run.path, env=env, hooks=hooks, trust=trust, again=True)
     checkpoint = load_checkpoint(latest.path)
     spec, exact_so_far = stored_spec(run)
-    recipe = make_recipe(resolved, env, trust or env is not None)
+    recipe = make_recipe(resolved, env, trust)
     batches = _open_batches(resolved, recipe)
     try:
         refuse_other_spaces(spec, batches[0])
@@ -273,6 +272,12 @@ FIXED_ON_RESUME = (
     "normalize_reward",
     "net",
     "use_sde",
+    "squash",
+    "baseline",
+    "optimizer",
+    "precision",
+    "scale_actions",
+    "vector",
 )
 
 
@@ -336,6 +341,7 @@ def _session(
 ) -> Session:
     """The run's directory is opened last: what fails before leaves it as it was."""
     run = resolved.run
+    threads_before = torch.get_num_threads()
     torch.set_num_threads(run.threads)
     learner = make_learner(resolved, spec, rng, trust)
     collector.use_carry(resolved.algo.carry_size(learner))
@@ -354,7 +360,6 @@ def _session(
             eval_batch=batches[1],
             writer=writer,
             rng=rng,
-            # Those of the config first: a resume gives each its state by its place.
             hooks=[*own, *trackers, *hooks],
         )
     except BaseException as error:
@@ -362,7 +367,7 @@ def _session(
             writer.status("failed", str(error))
         writer.close()
         raise
-    return Session(trainer, writer, [b for b in batches[:2] if b is not None])
+    return Session(trainer, writer, [b for b in batches[:2] if b is not None], threads_before)
 
 
 def _make_callback(name: str, trust: bool) -> Hook:

@@ -14,6 +14,7 @@ from dressage.core.normalizer import ObsNormalizer
 from dressage.core.rng import Rng
 from dressage.core.spec import TaskSpec
 from dressage.core.steps import Tree, tree_map
+from dressage.errors import EnvError
 from dressage.presets.resolve import Resolved, resolve
 from dressage.runs.checkpoint import load_checkpoint
 from dressage.runs.run import Run
@@ -32,6 +33,7 @@ class Policy:
     def __init__(self, resolved: Resolved, spec: TaskSpec, learner: Any, env_steps: int) -> None:
         self.resolved, self.spec, self.learner, self.env_steps = resolved, spec, learner, env_steps
         self.rng = Rng(resolved.run.seed)
+        self._episodes = 0  # begun with predict
         self.carry_size = resolved.algo.carry_size(learner)
         self.obs_normalizer: ObsNormalizer | None = None
         if resolved.run.normalize_obs and spec.obs.vector:
@@ -70,9 +72,15 @@ class Policy:
     def _predict(
         self, obs: Tree, state: State | None, masks: Any, deterministic: bool, n: int
     ) -> tuple[npt.NDArray[np.float32], State]:
-        if state is None:
+        if self.spec.masked and masks is None:
+            raise EnvError(
+                "This policy was trained with action masks and got none: pass mask=, as the "
+                "environment gives it in info['action_mask'] or action_masks()."
+            )
+        if state is None:  # a new episode, with draws of its own
             carry = np.zeros((n, self.carry_size), np.float32) if self.carry_size else None
-            state = State(carry, 0)
+            state = State(carry, self._episodes << 32)
+            self._episodes += 1
         noise = None
         if not deterministic:
             algo = self.resolved.algo

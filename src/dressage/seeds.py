@@ -24,7 +24,7 @@ from dressage.assemble import make_recipe
 from dressage.core.hooks import Hook, MemberState
 from dressage.envs.process import available_cores
 from dressage.errors import ConfigError
-from dressage.presets.resolve import Resolved
+from dressage.presets.resolve import Resolved, unaliased
 from dressage.runs.find import new_run_id, set_last
 from dressage.runs.group import Group, write_group
 from dressage.runs.run import Run, is_run
@@ -67,10 +67,9 @@ def train_group(resolved: Resolved, root: Path, *, hooks: Sequence[Hook] = ()) -
     seeds = range(run.seed, run.seed + run.seeds)
     path = root / new_run_id(run.env, run.algo, f"{seeds[0]}-{seeds[-1]}", root)
     values = resolved.values() | {"seeds": 1}
+    shared = {"sources": resolved.sources, "trust": True}
     members = [
-        Member(
-            seed, path / str(seed), {"values": values | {"seed": seed}, "sources": resolved.sources}
-        )
+        Member(seed, path / str(seed), {"values": values | {"seed": seed}, **shared})
         for seed in seeds
     ]
     _write(path, members)
@@ -83,7 +82,8 @@ def resume_group(
     group: Group, overrides: Mapping[str, Any], *, hooks: Sequence[Hook], trust: bool
 ) -> Group:
     """Resumes every member that has not used its budget; members that never began are begun."""
-    orders = {"resume": dict(overrides), "trust": trust}
+    asked = unaliased(overrides)
+    orders = {"resume": asked, "trust": trust}
     first = group.config
     members = []
     for entry in group.listed:
@@ -91,9 +91,10 @@ def resume_group(
         if is_run(path):
             members.append(Member(entry["seed"], path, orders))
         else:
-            values = dict(first) | {"seed": entry["seed"], "seeds": 1}
-            members.append(Member(entry["seed"], path, {"values": values, "sources": {}}))
-    budget = overrides.get("env_steps", first["env_steps"])
+            values = dict(first) | asked | {"seed": entry["seed"], "seeds": 1}
+            begin = {"values": values, "sources": {}, "trust": trust}
+            members.append(Member(entry["seed"], path, begin))
+    budget = asked.get("env_steps", first["env_steps"])
     _run_all(group.path, members, budget, first["threads"], hooks)
     return Group(group.path)
 
@@ -154,9 +155,10 @@ def _train_member(orders: Orders, path: str, lifeline: Connection) -> None:
             train_resumed(Run(path), orders["resume"], env=None, hooks=(), trust=orders["trust"])
         else:
             values = orders["values"]
-            resolved = resolve(values["env"], values["algo"], values, use_preset=False)
+            trust = orders["trust"]
+            resolved = resolve(values["env"], values["algo"], values, trust=trust, use_preset=False)
             resolved.sources.update(orders["sources"])
-            train_new(resolved, Path(path))
+            train_new(resolved, Path(path), trust=trust)
     except DressageError as error:
         if not is_run(Path(path)):  # else said in the run's own status
             print(f"{Path(path).name}: {error}", file=sys.stderr, flush=True)

@@ -19,10 +19,15 @@ from dressage.runs.run import Run
 
 
 def train_new(
-    resolved: Resolved, path: Path, *, env: Any = None, hooks: Sequence[Hook] = ()
+    resolved: Resolved,
+    path: Path,
+    *,
+    env: Any = None,
+    hooks: Sequence[Hook] = (),
+    trust: bool = True,
 ) -> Run:
     try:
-        session = start_run(resolved, path, env=env, hooks=hooks)
+        session = start_run(resolved, path, env=env, hooks=hooks, trust=trust)
     except BaseException:
         with suppress(OSError):
             path.rmdir()  # nothing was begun

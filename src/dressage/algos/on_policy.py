@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -111,6 +112,8 @@ def new_learner(task: Task, cfg: Any) -> Learner:
 
 def _check(task: Task, cfg: Any) -> None:
     action = task.spec.action
+    if cfg.share_features and isinstance(cfg.net_arch, dict):
+        raise ConfigError("share_features=true has one trunk: give net_arch as one list of widths.")
     if (cfg.squash or cfg.use_sde) and not action.continuous:
         raise ConfigError("squash and use_sde are for continuous actions, and this task has none.")
     if cfg.squash and not np.isfinite(action.high - action.low).all():
@@ -130,6 +133,12 @@ def carry_size(learner: Learner) -> int:
     return int(learner.nets["actor_critic"].carry_size)
 
 
+@lru_cache(maxsize=4)
+def sde_matrix(seed: int, shape: tuple[int, ...], draw: int) -> Floats:
+    """gSDE's noise, which stays for many steps and is costly to draw."""
+    return Rng(seed).normal("act/sde", shape, draw)
+
+
 def noise(rng: Rng, index: int, n_envs: int, learner: Learner, cfg: Any) -> Noise:
     """The draw of vector step `index`: a function of the seed and the index alone."""
     net = learner.nets["actor_critic"]
@@ -139,7 +148,7 @@ def noise(rng: Rng, index: int, n_envs: int, learner: Learner, cfg: Any) -> Nois
     if dimensions and cfg.use_sde:
         every = cfg.n_steps if cfg.sde_sample_freq < 1 else cfg.sde_sample_freq
         shape = (n_envs, net.features_size, dimensions)
-        return Noise(uniform, uniform[:, :0], rng.normal("act/sde", shape, index // every))
+        return Noise(uniform, uniform[:, :0], sde_matrix(rng.seed, shape, index // every))
     return Noise(uniform, rng.normal("act/normal", (n_envs, dimensions), index), None)
 
 

@@ -6,9 +6,10 @@ generalised advantage estimation, equations 11 and 12.
 
 Deviations from the paper, each common practice ("The 37 implementation details of PPO"):
 advantages are normalised a minibatch or a batch at a time; gradients are clipped by their joint
-norm; weights start orthogonal; an optional bound on the KL divergence ends an update early; the
-value loss may be clipped as in OpenAI's baselines. A truncated episode bootstraps from its true
-last observation. Recurrent: sequences start from the carry stored when they were collected.
+norm; weights start orthogonal; an optional bound on the KL divergence ends an update early, after
+the minibatch that passed it (SB3: before); the value loss may be clipped as in OpenAI's baselines.
+A truncated episode bootstraps from its true last observation. Recurrent: sequences start from the
+carry stored when they were collected.
 """
 
 from __future__ import annotations

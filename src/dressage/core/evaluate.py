@@ -61,6 +61,13 @@ def evaluate(
         if carry is not None:
             carry[rows] = 0.0
 
+    def finish(i: int) -> None:
+        nonlocal left
+        if playing[i] < episodes:
+            successes[playing[i]] = batch.success[i]
+            left -= 1
+        playing[i] += n
+
     begin(list(range(n)))
     while left:
         acted = choose(batch.obs, carry, batch.mask)
@@ -72,12 +79,13 @@ def evaluate(
         returns[at] += batch.raw_reward[active]
         lengths[at] += 1
         ended = np.flatnonzero(batch.terminated | batch.truncated).tolist()
+        over = batch.game_over.copy()
         for i in ended:
-            if batch.game_over[i]:
-                if playing[i] < episodes:
-                    successes[playing[i]] = batch.success[i]
-                    left -= 1
-                playing[i] += n
+            if over[i]:
+                finish(i)
         if ended and left:
             begin(ended)
+            for i in ended:  # after a lost life, the game may end within the reset
+                if not (over[i] or batch.continued[i]):
+                    finish(i)
     return Evaluation(returns, lengths, successes)

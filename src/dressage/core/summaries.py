@@ -26,10 +26,9 @@ def combined(collected: Sequence[dict[str, Any]]) -> dict[str, float]:
     for metrics in collected:
         for name, value in metrics.items():
             names.setdefault(name, []).append(value)
-    ways = {"sum": torch.sum, "max": torch.max, "min": torch.min}
+    ways: dict[str, Any] = {"sum": torch.sum, "max": torch.max, "min": torch.min}
     values = [
-        ways.get(aggregate_of(name), torch.mean)(torch.stack(found))
-        for name, found in names.items()
+        ways.get(aggregate_of(name), torch.mean)(torch.stack(each)) for name, each in names.items()
     ]
     return dict(zip(names, torch.stack(values).tolist(), strict=True))
 

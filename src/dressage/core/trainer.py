@@ -130,9 +130,9 @@ class Trainer:
         with recorder.timed("prepare"):
             steps, prepared = self.algo.prepare(learner, steps, cfg)
             self.memory.add(steps)
-        with recorder.timed("update"):
-            with learner.training(int(self.rng.raw("layers", 1, clock.iterations)[0] >> 1)):
-                updated = self.algo.update(learner, self.memory, self.rng, cfg)
+        layers_seed = int(self.rng.raw("layers", 1, clock.iterations)[0] >> 1)
+        with recorder.timed("update"), learner.training(layers_seed):
+            updated = self.algo.update(learner, self.memory, self.rng, cfg)
 
         with recorder.timed("record"):
             clock.env_steps = self.collector.env_steps

@@ -108,8 +108,8 @@ def resolve(
     use_preset: bool = True,
 ) -> Resolved:
     """Defaults, then the preset, then a file, then overrides; the later wins."""
-    asked = _unaliased(overrides or {})
-    filed = _unaliased(file or {})
+    asked = unaliased(overrides or {})
+    filed = unaliased(file or {})
     named = env or asked.get("env") or filed.get("env")
     if not isinstance(named, str) or not named:
         raise ConfigError("No environment was named: `dressage train CartPole-v1`.")
@@ -142,7 +142,8 @@ def resolve(
     return resolved
 
 
-def _unaliased(settings: Mapping[str, Any]) -> dict[str, Any]:
+def unaliased(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings under their full names: `lr` is learning_rate."""
     found: dict[str, Any] = {}
     for key, value in settings.items():
         name = ALIASES.get(key, key)

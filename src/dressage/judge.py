@@ -13,7 +13,7 @@ from dressage.core.evaluate import Evaluation, evaluate
 from dressage.core.rng import Rng
 from dressage.core.steps import Tree
 from dressage.envs.backends import open_batch
-from dressage.errors import EnvError, RunError
+from dressage.errors import ConfigError, EnvError, RunError
 from dressage.math.summary import interquartile_mean, mean_interval
 from dressage.policy import Policy, load_policy
 from dressage.runs.group import Group
@@ -33,6 +33,8 @@ def evaluate_run(
     trust: bool,
 ) -> dict[str, Any]:
     """Returns of held-out episodes; of a group, of every member and over them."""
+    if episodes < 1:
+        raise ConfigError(f"episodes={episodes}, expected at least 1.")
     if isinstance(run, Group):
         options: dict[str, Any] = {
             "episodes": episodes,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dressage.assemble import make_learner
+from dressage.assemble import make_learner, stored_spec
 from dressage.core.collector import Acted
 from dressage.core.normalizer import ObsNormalizer
 from dressage.core.rng import Rng
@@ -103,7 +103,7 @@ def load_policy(run: Run, checkpoint: str | int | None, *, trust: bool, device: 
     if checkpoint is None:
         checkpoint = "best" if run.best is not None else "last"
     stored = load_checkpoint(run.checkpoint(checkpoint), parts=["policy"])
-    spec = TaskSpec.from_json(run.spec["task"])
+    spec, _ = stored_spec(run)
     learner = make_learner(resolved, spec, Rng(resolved.run.seed), trust)
     arrays = stored.parts["policy"]
     learner.load_weights(arrays)

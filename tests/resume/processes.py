@@ -66,7 +66,7 @@ class Process:
         sender.close()
         self.pid: int = self._process.pid
 
-    def wait(self, seconds: float = 120.0) -> dict[str, Any]:
+    def wait(self, seconds: float = 300.0) -> dict[str, Any]:
         """What it sent: path and status, or an error; {} if it was killed before."""
         self._process.join(seconds)
         if self._process.is_alive():

@@ -165,7 +165,7 @@ def test_a_signal_ends_a_run_cleanly(number: int, tmp_path: Path) -> None:
     wait_for(lambda: any(parts.glob("*/checkpoints/*/manifest.json")), child)
     time.sleep(0.2)
     child.send_signal(number)
-    assert child.wait(60) == 0
+    assert child.wait(240) == 0
 
     (path,) = parts.glob("own*")
     run = Run(path)
@@ -355,7 +355,7 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
-def wait_for(condition: Any, child: subprocess.Popen[bytes], seconds: float = 60.0) -> None:
+def wait_for(condition: Any, child: subprocess.Popen[bytes], seconds: float = 240.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert child.poll() is None, "the process ended before its time"

@@ -31,7 +31,7 @@ TINY: dict[str, Any] = {
 }
 
 
-def wait_until(condition: Any, child: processes.Process, seconds: float = 90.0) -> None:
+def wait_until(condition: Any, child: processes.Process, seconds: float = 240.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert child.alive(), child.wait()
@@ -77,7 +77,7 @@ def test_a_parent_that_is_killed_leaves_members_that_stop(tmp_path: Path) -> Non
     wait_until(lambda: len(list(tmp_path.glob("own*/*/checkpoints/*/manifest.json"))) >= 2, child)
     child.kill()
     (path,) = tmp_path.glob("own*")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while Group(path).status == "running":
         assert time.monotonic() < deadline, "members train on without a parent"
         time.sleep(0.05)

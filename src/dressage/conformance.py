@@ -301,8 +301,11 @@ def _check_policy(session: Any) -> None:
         encoded = spec.obs.encode(obs)
         rows = tree_map(lambda leaf: leaf[None], encoded)
         acted = trainer._choose(rows, carry, mask)
-        twice = [policy.predict(obs, state, mask=given, deterministic=False)[0] for _ in range(2)]
-        assert _same(twice[0], twice[1]), f"one draw gave two actions: {twice}"
+        if state is not None:  # without one, each call begins an episode with draws of its own
+            twice = [
+                policy.predict(obs, state, mask=given, deterministic=False)[0] for _ in range(2)
+            ]
+            assert _same(twice[0], twice[1]), f"one draw gave two actions: {twice}"
         action, state = policy.predict(obs, state, mask=given)
         expected = spec.action.decode(acted.action[0])
         assert _same(action, expected), f"predict gave {action}, the trainer's policy {expected}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dressage.core.hooks import Hook
     from dressage.policy import Policy
     from dressage.presets.resolve import Resolved
-    from dressage.report import Report
+    from dressage.reporting import Report
 
 
 def train(
@@ -133,7 +133,7 @@ def report(
     run: str | Path | Run | Group, *, html: str | Path | None = None, runs: str | Path | None = None
 ) -> Report:
     """Writes report.md beside the run, and one self-contained HTML page where `html` says so."""
-    from dressage.report import report as make_report
+    from dressage.reporting import report as make_report
 
     return make_report(_named(run, runs)[0], html=Path(html) if html else None)
 

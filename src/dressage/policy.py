@@ -99,7 +99,7 @@ def load_policy(run: Run, checkpoint: str | int | None, *, trust: bool, device: 
     """The policy of a checkpoint; by default the best evaluated one, else the last."""
     config = dict(run.config)
     config["device"] = device
-    resolved = resolve(config["env"], config["algo"], config, trust=trust, use_preset=False)
+    resolved = resolve(config.get("env"), config.get("algo"), config, trust=trust, use_preset=False)
     if checkpoint is None:
         checkpoint = "best" if run.best is not None else "last"
     stored = load_checkpoint(run.checkpoint(checkpoint), parts=["policy"])

@@ -251,3 +251,19 @@ def test_policies_refuse_what_is_not_an_observation(tmp_path: Path) -> None:
     with pytest.raises(DressageError, match="episodes"):
         dressage.evaluate(run, episodes=0)
     assert json.loads((run.path / "status.json").read_text())["state"] == "finished"
+
+
+class NeverOver(own_envs.Walk):
+    """Says game_over=False, for reasons of its own, also where an episode ends."""
+
+    def step(self, action: int) -> Any:
+        return *super().step(action)[:4], {"game_over": False}
+
+
+def test_an_episode_that_ends_without_game_over_is_counted(tmp_path: Path) -> None:
+    """As when an Atari game ends within the reset after a lost life: once an endless evaluation."""
+    run = dressage.train(
+        NeverOver, **TINY | {"eval_every": 64, "final_eval_episodes": 5}, runs=tmp_path
+    )
+    assert run.metrics()["val/roll/episodes"][-1] == 5
+    assert len(run.episodes()["return"]) >= 8

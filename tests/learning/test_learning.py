@@ -81,7 +81,8 @@ def identity(algo: str, kind: str, seed: int) -> float:
     )
 
 
-# Ten seeds: {IDENTITY}. A policy that always answers the same gets 3.3, 4.2 and -6.7.
+# Ten seeds: 10 of 10 for all choices; box: ppo -0.09 to -0.01, a2c (at a rate of 0.01) -1.75 to
+# -1.02, reinforce -0.24 to -0.03, plain -0.18 to -0.03. Always the same answer: 3.3, 4.2 and -6.7.
 @pytest.mark.parametrize(
     ("algo", "kind"),
     [
@@ -105,7 +106,7 @@ def chain(algo: str, seed: int) -> float:
     return float(np.abs(answers(run, torch.eye(3)).value.numpy() - Chain.values(GAMMA)).max())
 
 
-# Ten seeds, largest error: {CHAIN}.
+# Ten seeds, largest error: ppo 0.00, a2c 0.00, reinforce {CR}.
 @pytest.mark.parametrize("algo", ["ppo", *(pytest.param(a, marks=slow) for a in list(STEPS)[1:])])
 def test_values_of_the_chain(algo: str) -> None:
     assert chain(algo, 0) < 0.2
@@ -147,7 +148,8 @@ def mishandled(how: str) -> Iterator[None]:
 CLOCKED = ["ppo", *(pytest.param(algo, marks=slow) for algo in list(STEPS)[1:])]
 
 
-# Ten seeds, probability of leaving and value (10 is true of staying): {STAY}.
+# Ten seeds, probability of leaving: at most 0.01 for all; value (10 is true of staying): ppo 9.4 to
+# 9.7, a2c 9.4 to 9.8, reinforce {SR}.
 @pytest.mark.parametrize("algo", CLOCKED)
 def test_the_clock_does_not_end_the_task(algo: str) -> None:
     leaves, value = stay_or_leave(algo, 0)
@@ -155,7 +157,7 @@ def test_the_clock_does_not_end_the_task(algo: str) -> None:
     assert value == pytest.approx(10.0, abs=2.0)
 
 
-# Ten seeds: {STAY_TERMINATED}.
+# Ten seeds: ppo 0.65 to 0.87 and values of 3, a2c 0.71 to 0.81 and 3, reinforce {SRT}.
 @pytest.mark.parametrize("algo", CLOCKED)
 def test_taking_the_clock_for_the_task_fails_that_test(algo: str) -> None:
     with mishandled("as terminated"):
@@ -164,7 +166,7 @@ def test_taking_the_clock_for_the_task_fails_that_test(algo: str) -> None:
     assert value < 5.0  # of 10
 
 
-# Ten seeds: {STAY_TRUNCATED}.
+# Ten seeds: ppo 0.98 to 1.00, a2c 0.65 to 0.81, reinforce {SRU}.
 @pytest.mark.parametrize("algo", CLOCKED)
 def test_taking_the_task_for_the_clock_fails_that_test(algo: str) -> None:
     with mishandled("as truncated"):
@@ -182,7 +184,7 @@ def menu(algo: str, seed: int) -> float:
     return evaluated(train("Menu", algo, seed, env_steps=MENU_STEPS[algo]))
 
 
-# Ten seeds: {MENU}. Taking any allowed dish gets about 5.
+# Ten seeds: 10 of 10 for all. Taking any allowed dish gets about 5.
 @pytest.mark.parametrize("algo", ["ppo", *(pytest.param(a, marks=slow) for a in list(STEPS)[1:])])
 def test_masked_actions(algo: str) -> None:
     assert menu(algo, 0) >= 9.5
@@ -202,7 +204,7 @@ def recall(algo: str, recurrent: str, seed: int) -> float:
     return evaluated(train("Recall", algo, seed, recurrent=recurrent, **settings))
 
 
-# Ten seeds: {RECALL}.
+# Ten seeds: 1.0 for all of ppo gru, ppo lstm, a2c gru, a2c lstm.
 @slow
 @pytest.mark.parametrize("recurrent", ["gru", "lstm"])
 @pytest.mark.parametrize("algo", RECALL)
@@ -210,7 +212,7 @@ def test_a_recurrent_policy_remembers(algo: str, recurrent: str) -> None:
     assert recall(algo, recurrent, 0) >= 0.9
 
 
-# Ten seeds: {FORGETS}.
+# Ten seeds: ppo -0.5 to 0.2, a2c -0.5 to 0.3 (20 episodes of 1 or -1 each).
 @slow
 @pytest.mark.parametrize("algo", RECALL)
 def test_a_policy_without_memory_cannot(algo: str) -> None:

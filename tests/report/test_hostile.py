@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dressage.report import curve_svg, report
+from dressage.reporting import curve_svg, report
 from dressage.runs.group import write_group
 from dressage.runs.run import Run
 

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from dressage.report.document import Chart, Code, Series
-from dressage.report.episodes import histogram
-from dressage.report.inline import html_words, markdown_words
-from dressage.report.numbers import clean, duration, number, tick_labels
-from dressage.report.scale import axes_of, round_ticks
-from dressage.report.trends import course, numeric_range, rises_at_the_end, sparkline, verdict
+from dressage.reporting.document import Chart, Code, Series
+from dressage.reporting.episodes import histogram
+from dressage.reporting.inline import html_words, markdown_words
+from dressage.reporting.numbers import clean, duration, number, tick_labels
+from dressage.reporting.scale import axes_of, round_ticks
+from dressage.reporting.trends import course, numeric_range, rises_at_the_end, sparkline, verdict
 from dressage.runs.metrics import METRICS
 
 

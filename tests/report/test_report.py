@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dressage.report import curve_svg, report
+from dressage.reporting import curve_svg, report
 from dressage.runs.group import write_group
 
 from .builders import check_page, make_group, make_run, not_a_number
@@ -250,7 +250,7 @@ def test_size_and_speed(tmp_path: Path) -> None:
 def test_no_heavy_imports(tmp_path: Path) -> None:
     make_run(tmp_path / "r")
     code = (
-        "import sys; from pathlib import Path; from dressage.report import report; "
+        "import sys; from pathlib import Path; from dressage.reporting import report; "
         "from dressage.runs.run import Run; r = report(Run(Path(sys.argv[1]))); r.html, r.text; "
         "heavy = {'torch', 'pandas', 'scipy', 'gymnasium', 'pydantic', 'matplotlib'}; "
         "print(sorted(heavy & set(sys.modules)))"

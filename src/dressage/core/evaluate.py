@@ -61,12 +61,13 @@ def evaluate(
         if carry is not None:
             carry[rows] = 0.0
 
-    def finish(i: int) -> None:
+    def finish(rows: list[int]) -> None:
         nonlocal left
-        if playing[i] < episodes:
-            successes[playing[i]] = batch.success[i]
-            left -= 1
-        playing[i] += n
+        for i in rows:
+            if playing[i] < episodes:
+                successes[playing[i]] = batch.success[i]
+                left -= 1
+            playing[i] += n
 
     begin(list(range(n)))
     while left:
@@ -79,13 +80,15 @@ def evaluate(
         returns[at] += batch.raw_reward[active]
         lengths[at] += 1
         ended = np.flatnonzero(batch.terminated | batch.truncated).tolist()
-        over = batch.game_over.copy()
-        for i in ended:
-            if over[i]:
-                finish(i)
-        if ended and left:
-            begin(ended)
-            for i in ended:  # after a lost life, the game may end within the reset
-                if not (over[i] or batch.continued[i]):
-                    finish(i)
+        over = [i for i in ended if batch.game_over[i]]
+        finish(over)
+        if over and left:
+            begin(over)
+        lost_a_life = [i for i in ended if not batch.game_over[i]]
+        if lost_a_life and left:
+            # Goes on with the game, or, if that ends within this very reset, begins the next one.
+            playing[lost_a_life] += n
+            begin(lost_a_life)
+            playing[lost_a_life] -= n
+            finish([i for i in lost_a_life if not batch.continued[i]])
     return Evaluation(returns, lengths, successes)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dressage.report.document import Chart, Charts, Code, Floats, Series, Strong, Table, Words
-from dressage.report.numbers import duration, number, percent, signed
-from dressage.report.shapes import STACK_COLUMNS
-from dressage.report.source import RETURN, RunData
-from dressage.report.trends import (
+from dressage.reporting.document import Chart, Charts, Code, Floats, Series, Strong, Table, Words
+from dressage.reporting.numbers import duration, number, percent, signed
+from dressage.reporting.shapes import STACK_COLUMNS
+from dressage.reporting.source import RETURN, RunData
+from dressage.reporting.trends import (
     Range,
     block_means,
     course,

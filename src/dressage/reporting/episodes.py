@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dressage.report.document import Block, Chart, Charts, Floats, Paragraph, Series
-from dressage.report.numbers import number, percent, whole
-from dressage.report.scale import round_step
-from dressage.report.source import RunData
+from dressage.reporting.document import Block, Chart, Charts, Floats, Paragraph, Series
+from dressage.reporting.numbers import number, percent, whole
+from dressage.reporting.scale import round_step
+from dressage.reporting.source import RunData
 
 BINS = 24
 

@@ -11,15 +11,15 @@ from functools import cached_property
 from pathlib import Path
 
 from dressage.errors import RunError
-from dressage.report.curve import learning_curve
-from dressage.report.document import Chart, Document
-from dressage.report.group import group_curve, group_document
-from dressage.report.html_page import html_page
-from dressage.report.markdown import CURVE_FILE, markdown
-from dressage.report.picture import picture
-from dressage.report.sections import run_document
-from dressage.report.source import read
-from dressage.report.text import text
+from dressage.reporting.curve import learning_curve
+from dressage.reporting.document import Chart, Document
+from dressage.reporting.group import group_curve, group_document
+from dressage.reporting.html_page import html_page
+from dressage.reporting.markdown import CURVE_FILE, markdown
+from dressage.reporting.picture import picture
+from dressage.reporting.sections import run_document
+from dressage.reporting.source import read
+from dressage.reporting.text import text
 from dressage.runs.files import write_atomic, writing
 from dressage.runs.group import Group
 from dressage.runs.run import Run

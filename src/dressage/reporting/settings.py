@@ -9,7 +9,7 @@ import numpy as np
 
 from dressage.errors import ConfigError
 from dressage.math.schedules import Schedule, parse_schedule
-from dressage.report.document import (
+from dressage.reporting.document import (
     Block,
     Chart,
     Charts,
@@ -20,10 +20,10 @@ from dressage.report.document import (
     Table,
     Words,
 )
-from dressage.report.numbers import clean, number
-from dressage.report.panels import measured, moves
-from dressage.report.source import RunData
-from dressage.report.trends import known_metric
+from dressage.reporting.numbers import clean, number
+from dressage.reporting.panels import measured, moves
+from dressage.reporting.source import RunData
+from dressage.reporting.trends import known_metric
 
 LONG_NAMES = {"lr": "learning_rate", "value_lr": "value_learning_rate"}
 POINTS = 100

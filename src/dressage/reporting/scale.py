@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dressage.report.document import Chart, Floats
-from dressage.report.numbers import number, tick_labels
+from dressage.reporting.document import Chart, Floats
+from dressage.reporting.numbers import number, tick_labels
 
 DECADES = 100.0  # ratio of the 98th to the 2nd percentile from which a logarithmic axis helps
 

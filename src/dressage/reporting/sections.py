@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from dressage.report.curve import learning_curve
-from dressage.report.document import (
+from dressage.reporting.curve import learning_curve
+from dressage.reporting.document import (
     Block,
     Bullets,
     Code,
@@ -17,15 +17,15 @@ from dressage.report.document import (
     Tiles,
     Words,
 )
-from dressage.report.episodes import episode_blocks
-from dressage.report.events import event_blocks
-from dressage.report.facts import facts, tiles
-from dressage.report.next_steps import next_steps
-from dressage.report.numbers import clean, number
-from dressage.report.panels import MOST_OWN, key_table, metric_charts, own_metrics
-from dressage.report.settings import settings_blocks
-from dressage.report.source import RunData
-from dressage.report.trends import healthy_text, known_metric
+from dressage.reporting.episodes import episode_blocks
+from dressage.reporting.events import event_blocks
+from dressage.reporting.facts import facts, tiles
+from dressage.reporting.next_steps import next_steps
+from dressage.reporting.numbers import clean, number
+from dressage.reporting.panels import MOST_OWN, key_table, metric_charts, own_metrics
+from dressage.reporting.settings import settings_blocks
+from dressage.reporting.source import RunData
+from dressage.reporting.trends import healthy_text, known_metric
 from dressage.runs.metrics import SOURCES
 
 

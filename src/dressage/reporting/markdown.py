@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dressage.report.document import (
+from dressage.reporting.document import (
     Block,
     Bullets,
     Chart,
@@ -15,7 +15,7 @@ from dressage.report.document import (
     Table,
     Tiles,
 )
-from dressage.report.inline import markdown_text, markdown_words
+from dressage.reporting.inline import markdown_text, markdown_words
 
 CURVE_FILE = "report-curve.svg"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from dressage.report.document import Code, Strong, Words
+from dressage.reporting.document import Code, Strong, Words
 
 # Marks that mean something to Markdown anywhere in a line; "<" and "&" would begin HTML.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~$&!@])")

@@ -11,8 +11,8 @@ import numpy as np
 
 from dressage.errors import RunError
 from dressage.math.summary import student_t_quantile
-from dressage.report.document import Floats
-from dressage.report.numbers import clean
+from dressage.reporting.document import Floats
+from dressage.reporting.numbers import clean
 from dressage.runs.run import Run
 
 RETURN = "train/roll/ep_rew_mean"
@@ -79,13 +79,13 @@ class RunData:
 
     def last(self, name: str) -> float | None:
         """The newest finite value of a metric."""
-        values = self.metrics.get(name, np.empty(0))
+        values = self.metrics.get(name, np.full(self.env_steps.shape, np.nan))
         values = values[np.isfinite(values)]
         return float(values[-1]) if values.size else None
 
     def series(self, name: str) -> tuple[Floats, Floats]:
         """Where a metric was measured, and the values, infinities included."""
-        values = self.metrics.get(name, np.empty(0))
+        values = self.metrics.get(name, np.full(self.env_steps.shape, np.nan))
         known = ~np.isnan(values) & np.isfinite(self.env_steps)
         return self.env_steps[known], values[known]
 

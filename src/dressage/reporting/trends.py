@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from dressage.math.summary import mann_kendall, theil_sen_slope
-from dressage.report.document import Floats, Spark
+from dressage.reporting.document import Floats, Spark
 from dressage.runs.metrics import METRICS, NO_RANGE, Metric, describe
 
 BLOCKS = 20  # neighbouring rows share episodes and batches: means of blocks are nearer independence

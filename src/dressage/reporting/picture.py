@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-from dressage.report.document import Chart
-from dressage.report.scale import axes_of
-from dressage.report.shapes import Canvas, color, draw, thinned
-from dressage.report.style import PALETTE_DARK, PALETTE_LIGHT
+from dressage.reporting.document import Chart
+from dressage.reporting.scale import axes_of
+from dressage.reporting.shapes import Canvas, color, draw, thinned
+from dressage.reporting.style import PALETTE_DARK, PALETTE_LIGHT
 
 WIDTH, HEIGHT = 860, 360
 LEFT, RIGHT, TOP, BOTTOM = 62, 22, 66, 44

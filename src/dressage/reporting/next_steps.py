@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from shlex import quote
 
-from dressage.report.document import Code, Words
-from dressage.report.facts import solved
-from dressage.report.numbers import number, percent, whole
-from dressage.report.source import RETURN, Evaluations, RunData
-from dressage.report.trends import rises_at_the_end
+from dressage.reporting.document import Code, Words
+from dressage.reporting.facts import solved
+from dressage.reporting.numbers import number, percent, whole
+from dressage.reporting.source import RETURN, Evaluations, RunData
+from dressage.reporting.trends import rises_at_the_end
 
 
 def next_steps(data: RunData, evaluations: Evaluations, outside: list[str]) -> list[Words]:

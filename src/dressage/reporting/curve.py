@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.report.document import Chart, Series
-from dressage.report.numbers import number
-from dressage.report.source import RETURN, RunData
+from dressage.reporting.document import Chart, Series
+from dressage.reporting.numbers import number
+from dressage.reporting.source import RETURN, RunData
 
 FAINT = 2000  # episodes that the cloud starts from
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dressage.report.document import Block, Code, Fold, Paragraph, Table, Words
-from dressage.report.numbers import UNKNOWN, clean, whole
-from dressage.report.source import RunData
+from dressage.reporting.document import Block, Code, Fold, Paragraph, Table, Words
+from dressage.reporting.numbers import UNKNOWN, clean, whole
+from dressage.reporting.source import RunData
 
 MOST = 100
 QUIET = ("episodes", "checkpoint")  # bookkeeping

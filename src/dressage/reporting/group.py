@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from dressage.math.summary import bootstrap_interval, interquartile_mean, student_t_quantile
-from dressage.report.curve import threshold_level
-from dressage.report.document import (
+from dressage.reporting.curve import threshold_level
+from dressage.reporting.document import (
     Block,
     Chart,
     Charts,
@@ -22,12 +22,12 @@ from dressage.report.document import (
     Tiles,
     Words,
 )
-from dressage.report.episodes import episode_blocks
-from dressage.report.events import event_table, system_blocks
-from dressage.report.facts import first_at, solved, speed
-from dressage.report.group_steps import group_steps
-from dressage.report.numbers import UNKNOWN, clean, duration, interval, number, whole
-from dressage.report.panels import (
+from dressage.reporting.episodes import episode_blocks
+from dressage.reporting.events import event_table, system_blocks
+from dressage.reporting.facts import first_at, solved, speed
+from dressage.reporting.group_steps import group_steps
+from dressage.reporting.numbers import UNKNOWN, clean, duration, interval, number, whole
+from dressage.reporting.panels import (
     PANELS,
     Panel,
     key_table,
@@ -36,9 +36,9 @@ from dressage.report.panels import (
     own_panels,
     panel_chart,
 )
-from dressage.report.sections import next_blocks, source_blocks, table_blocks
-from dressage.report.settings import settings_blocks
-from dressage.report.source import EVALUATION, RETURN, RunData
+from dressage.reporting.sections import next_blocks, source_blocks, table_blocks
+from dressage.reporting.settings import settings_blocks
+from dressage.reporting.source import EVALUATION, RETURN, RunData
 from dressage.runs.group import Group
 
 GRID = 150

@@ -6,10 +6,10 @@ import math
 from html import escape
 from typing import Any
 
-from dressage.report.document import Chart, Floats, Series
-from dressage.report.inline import html_words
-from dressage.report.scale import Axes, axes_of
-from dressage.report.shapes import Canvas, color, draw, thinned
+from dressage.reporting.document import Chart, Floats, Series
+from dressage.reporting.inline import html_words
+from dressage.reporting.scale import Axes, axes_of
+from dressage.reporting.shapes import Canvas, color, draw, thinned
 
 CANVAS = Canvas(2000, 1000)
 

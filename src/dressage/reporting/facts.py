@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from dressage.report.document import Floats, Tile
-from dressage.report.numbers import UNKNOWN, clean, duration, interval, number, percent, whole
-from dressage.report.source import RETURN, Evaluations, RunData
+from dressage.reporting.document import Floats, Tile
+from dressage.reporting.numbers import UNKNOWN, clean, duration, interval, number, percent, whole
+from dressage.reporting.source import RETURN, Evaluations, RunData
 
 
 def first_at(x: Floats, y: Floats, threshold: float) -> float | None:

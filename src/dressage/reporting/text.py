@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from dressage.report.document import Bullets, Document, Fold, Paragraph, Table, Tiles, Words
-from dressage.report.inline import plain_words
+from dressage.reporting.document import Bullets, Document, Fold, Paragraph, Table, Tiles, Words
+from dressage.reporting.inline import plain_words
 
 WIDTH = 100
 SHOWN = ("summary", "metrics", "members", "next")

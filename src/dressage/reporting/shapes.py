@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dressage.math.summary import downsample
-from dressage.report.document import Chart, Floats, Series
-from dressage.report.scale import Axes
+from dressage.reporting.document import Chart, Floats, Series
+from dressage.reporting.scale import Axes
 
 POINTS, WIDE_POINTS = 150, 400  # that a line keeps: about one for every three pixels
 CLOUD = 700

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from dressage.report.document import (
+from dressage.reporting.document import (
     Block,
     Bullets,
     Chart,
@@ -22,10 +22,10 @@ from dressage.report.document import (
     Tiles,
     Words,
 )
-from dressage.report.figure import figure, spark
-from dressage.report.inline import html_words
-from dressage.report.script import SCRIPT, SCRIPT_HASH
-from dressage.report.style import STYLE
+from dressage.reporting.figure import figure, spark
+from dressage.reporting.inline import html_words
+from dressage.reporting.script import SCRIPT, SCRIPT_HASH
+from dressage.reporting.style import STYLE
 
 CHIPS = {"finished": "good", "stopped": "warn", "running": "", "failed": "bad", "crashed": "bad"}
 POLICY = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from shlex import quote
 
-from dressage.report.document import Code, Words
-from dressage.report.facts import solved
-from dressage.report.next_steps import outside_words
-from dressage.report.numbers import clean
-from dressage.report.source import RunData
-from dressage.report.trends import rises_at_the_end
+from dressage.reporting.document import Code, Words
+from dressage.reporting.facts import solved
+from dressage.reporting.next_steps import outside_words
+from dressage.reporting.numbers import clean
+from dressage.reporting.source import RunData
+from dressage.reporting.trends import rises_at_the_end
 from dressage.runs.group import Group
 
 FEW = 5

@@ -150,7 +150,7 @@ def test_a_file_of_zeros_and_a_wrong_config(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dressage import report as package
+    from dressage import reporting as package
     from dressage.errors import RunError
 
     def refuse(path: Path, content: object) -> None:

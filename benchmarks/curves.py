@@ -121,6 +121,7 @@ def train_ours(setting: dict[str, Any], seed: int, folder: str) -> dict[str, Any
     run = dressage.train(
         setting["env"],
         algo=setting.get("algo", "ppo"),
+        preset=False,
         runs=folder,
         seed=seed,
         env_steps=setting["env_steps"],

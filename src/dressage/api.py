@@ -27,12 +27,14 @@ def train(
     runs: str | Path | None = None,
     hooks: Sequence[Hook] = (),
     trust: bool = False,
+    preset: bool = True,
     **overrides: Any,
 ) -> Run | Group:
     """Trains an agent and returns its run (a group where `seeds` is over one).
 
     `env`: a Gymnasium id, `module:Class`, `module:function`, or a callable; `ENV:ALGO` works too.
-    `config`: a file of settings. `overrides`: any setting by name, `lr=3e-4`.
+    `config`: a file of settings. `overrides`: any setting by name, `lr=3e-4`. `preset=False` leaves
+    out the tuned settings of this environment.
     `resume`: a run to go on with, from its last checkpoint; `trust` lets it import its own code.
     """
     from dressage.presets.resolve import read_config_file, resolve
@@ -50,7 +52,8 @@ def train(
         made = None if isinstance(env, str) else env
         return train_resumed(run, asked, env=made, hooks=hooks, trust=trust)
     made, name = (None, env) if env is None or isinstance(env, str) else (env, callable_name(env))
-    resolved = resolve(name, algo, overrides, read_config_file(Path(config)) if config else None)
+    file = read_config_file(Path(config)) if config else None
+    resolved = resolve(name, algo, overrides, file, use_preset=preset)
     if resolved.run.seeds > 1:
         return train_group(resolved, root, hooks=hooks)
     path = root / new_run_id(resolved.run.env, resolved.run.algo, resolved.run.seed, root)

@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export DRESSAGE_RUNS ?= runs
 
-.PHONY: setup demo test lint types test-learning test-crash docs clean
+.PHONY: setup demo test lint types test-learning test-crash test-native docs clean
 
 setup: $(STAMP)
 
@@ -36,6 +36,10 @@ test-learning: $(STAMP)
 
 test-crash: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m crash
+
+test-native: $(STAMP)
+	$(BIN)/python -m dressage.native.build
+	OMP_NUM_THREADS=1 DRESSAGE_TEST_NATIVE=1 $(BIN)/pytest -n 2 tests/native -m "not learning"
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict

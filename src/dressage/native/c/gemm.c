@@ -1,0 +1,159 @@
+/* Matrix products, row-major, blocked in registers: 6 rows by 2 vectors of c are summed over all of
+   k before they are written (12 of AVX2's 16 registers; two for b, one for a). */
+#include "gemm.h"
+
+#include "simd.h"
+
+enum {
+    ROWS = 6,
+    PANEL = 2 * VL,
+    DEPTH = 256, /* of k at a time: a panel of b stays in the nearest cache */
+};
+
+/* sums = a · b for `rows` rows and `vectors` vectors; a's element (i, k) is a[i a_row + k a_step]. */
+INLINE void block(const int rows, const int vectors, int64_t k, const real *a, int64_t a_row,
+                  int64_t a_step, const real *b, int64_t b_step, vec sums[ROWS][2]) {
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+        for (int j = 0; j < vectors; j++) sums[i][j] = (vec){0};
+    for (; k > 0; k--, a += a_step, b += b_step) {
+        vec right[2];
+#pragma GCC unroll 2
+        for (int j = 0; j < vectors; j++) right[j] = load(b + j * VL);
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++) {
+            vec left = splat(a[i * a_row]);
+#pragma GCC unroll 2
+            for (int j = 0; j < vectors; j++) sums[i][j] += left * right[j];
+        }
+    }
+}
+
+/* One row of c: set, set with a bias, or added to; `columns` may end within a vector. */
+INLINE void write_row(const int vectors, int64_t columns, const vec *sums, const real *bias,
+                      bool accumulate, real *c) {
+    if (columns >= vectors * VL) {
+#pragma GCC unroll 2
+        for (int j = 0; j < vectors; j++) {
+            vec x = sums[j];
+            if (accumulate) x += load(c + j * VL);
+            if (bias) x += load(bias + j * VL);
+            store(c + j * VL, x);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < columns; i++) {
+        real x = sums[i / VL][i % VL];
+        if (accumulate) x += c[i];
+        if (bias) x += bias[i];
+        c[i] = x;
+    }
+}
+
+INLINE void block_to_c(const int rows, const int vectors, int64_t columns, int64_t k,
+                       const real *a, int64_t a_row, int64_t a_step, const real *b, int64_t b_step,
+                       const real *bias, bool accumulate, real *c, int64_t ldc) {
+    vec sums[ROWS][2];
+    block(rows, vectors, k, a, a_row, a_step, b, b_step, sums);
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++)
+        write_row(vectors, columns, sums[i], bias, accumulate, c + i * ldc);
+}
+
+/* All rows of one panel of columns. Seven or eight rows left are two blocks, not six and a rest:
+   a block of one or two rows waits for its own sums. */
+INLINE void panel(const int vectors, int64_t m, int64_t columns, int64_t k, const real *a,
+                  int64_t a_row, int64_t a_step, const real *b, int64_t b_step, const real *bias,
+                  bool accumulate, real *c, int64_t ldc) {
+#define BLOCK(rows) \
+    block_to_c(rows, vectors, columns, k, a, a_row, a_step, b, b_step, bias, accumulate, c, ldc)
+    while (m > 0) {
+        int64_t rows = m == 7 || m == 8 ? 4 : m < ROWS ? m : ROWS;
+        switch (rows) {
+        case 6: BLOCK(6); break;
+        case 5: BLOCK(5); break;
+        case 4: BLOCK(4); break;
+        case 3: BLOCK(3); break;
+        case 2: BLOCK(2); break;
+        default: BLOCK(1); break;
+        }
+        m -= rows, a += rows * a_row, c += rows * ldc;
+    }
+#undef BLOCK
+}
+
+INLINE int64_t panel_width(int64_t columns_left) { return columns_left > VL ? PANEL : VL; }
+
+int64_t gemm_packed_count(int64_t n, int64_t k) { return padded(n) * k; }
+
+INLINE void pack(int64_t n, int64_t k, const real *b, int64_t column, int64_t row, real *packed) {
+    for (int64_t j = 0; j < n; j += PANEL) {
+        const int64_t width = panel_width(n - j), here = n - j < width ? n - j : width;
+        for (int64_t i = 0; i < k; i++, packed += width) {
+            const real *from = b + j * column + i * row;
+            for (int64_t x = 0; x < here; x++) packed[x] = from[x * column];
+            for (int64_t x = here; x < width; x++) packed[x] = 0;
+        }
+    }
+}
+
+void gemm_pack(int64_t n, int64_t k, const real *b, int64_t ldb, real *packed) {
+    pack(n, k, b, 1, ldb, packed);
+}
+
+void gemm_pack_transposed(int64_t n, int64_t k, const real *b, int64_t ldb, real *packed) {
+    pack(n, k, b, ldb, 1, packed);
+}
+
+/* b in panels, each [k, width]; a as in `block`. */
+INLINE void product(int64_t m, int64_t n, int64_t k, const real *a, int64_t a_row, int64_t a_step,
+                    const real *packed, const real *bias, bool accumulate, real *c, int64_t ldc) {
+    for (int64_t start = 0; start < k || start == 0; start += DEPTH) {
+        const int64_t depth = k - start < DEPTH ? k - start : DEPTH;
+        const real *from = a + start * a_step;
+        const bool add = accumulate || start > 0;
+        for (int64_t j = 0; j < n; j += PANEL) {
+            const int64_t width = panel_width(n - j);
+            const real *b = packed + j * k + start * width;
+            const real *shift = bias && start == 0 ? bias + j : NULL;
+            if (width == PANEL)
+                panel(2, m, n - j, depth, from, a_row, a_step, b, PANEL, shift, add, c + j, ldc);
+            else
+                panel(1, m, n - j, depth, from, a_row, a_step, b, VL, shift, add, c + j, ldc);
+        }
+    }
+}
+
+void gemm_packed(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *packed,
+                 const real *bias, bool accumulate, real *c, int64_t ldc) {
+    product(m, n, k, a, lda, 1, packed, bias, accumulate, c, ldc);
+}
+
+void gemm_tn_padded(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
+                    int64_t ldb, real *c, int64_t ldc) {
+    for (int64_t j = 0; j < n; j += PANEL) {
+        if (panel_width(n - j) == PANEL)
+            panel(2, m, n - j, k, a, 1, lda, b + j, ldb, NULL, true, c + j, ldc);
+        else
+            panel(1, m, n - j, k, a, 1, lda, b + j, ldb, NULL, true, c + j, ldc);
+    }
+}
+
+void gemm_nt(int64_t m, int64_t n, int64_t k, const real *a, const real *b, const real *bias,
+             real *c, real *scratch) {
+    gemm_pack_transposed(n, k, b, k, scratch);
+    product(m, n, k, a, k, 1, scratch, bias, false, c, n);
+}
+
+void gemm_nn(int64_t m, int64_t n, int64_t k, const real *a, const real *b, real *c,
+             real *scratch) {
+    gemm_pack(n, k, b, n, scratch);
+    product(m, n, k, a, k, 1, scratch, NULL, false, c, n);
+}
+
+void gemm_tn(int64_t m, int64_t n, int64_t k, const real *a, const real *b, real *c,
+             real *scratch) {
+    gemm_pack(n, k, b, n, scratch);
+    product(m, n, k, a, 1, m, scratch, NULL, true, c, n);
+}

@@ -1,0 +1,36 @@
+/* Matrix products, row-major, blocked in registers. */
+#ifndef DRESSAGE_GEMM_H
+#define DRESSAGE_GEMM_H
+
+#include "dressage.h"
+
+/* The right-hand matrix [k, n] in panels of two vectors' columns, zeros beyond n. */
+#define gemm_packed_count NAME(gemm_packed_count)
+int64_t gemm_packed_count(int64_t n, int64_t k);
+#define gemm_pack NAME(gemm_pack)
+void gemm_pack(int64_t n, int64_t k, const real *b, int64_t ldb, real *packed);
+#define gemm_pack_transposed NAME(gemm_pack_transposed)
+void gemm_pack_transposed(int64_t n, int64_t k, const real *b, int64_t ldb, real *packed);
+
+/* c [m, n] = a [m, k] · packed b (+ bias [n], or + c where `accumulate`). */
+#define gemm_packed NAME(gemm_packed)
+void gemm_packed(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *packed,
+                 const real *bias, bool accumulate, real *c, int64_t ldc);
+
+/* c [m, n] += aᵀ · b with a [k, m], b [k, n]; b's rows can be read in whole vectors. */
+#define gemm_tn_padded NAME(gemm_tn_padded)
+void gemm_tn_padded(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
+                    int64_t ldb, real *c, int64_t ldc);
+
+/* The same for matrices without padding; `scratch` holds gemm_packed_count(n, k) numbers. */
+#define gemm_nt NAME(gemm_nt)
+void gemm_nt(int64_t m, int64_t n, int64_t k, const real *a, const real *b, const real *bias,
+             real *c, real *scratch); /* c = a [m, k] · bᵀ + bias, b [n, k] */
+#define gemm_nn NAME(gemm_nn)
+void gemm_nn(int64_t m, int64_t n, int64_t k, const real *a, const real *b, real *c,
+             real *scratch); /* c = a [m, k] · b [k, n] */
+#define gemm_tn NAME(gemm_tn)
+void gemm_tn(int64_t m, int64_t n, int64_t k, const real *a, const real *b, real *c,
+             real *scratch); /* c += aᵀ · b, a [k, m], b [k, n] */
+
+#endif

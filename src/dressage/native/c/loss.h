@@ -1,0 +1,50 @@
+/* Losses of the on-policy family: from what the networks say of each row to the gradient of that.
+
+   A minibatch comes in tiles; `batch` is the size of the whole, over which torch takes its means. */
+#ifndef DRESSAGE_LOSS_H
+#define DRESSAGE_LOSS_H
+
+#include "dressage.h"
+
+enum loss_family { LOSS_PPO, LOSS_A2C, LOSS_REINFORCE };
+
+typedef struct {
+    int32_t family;
+    int32_t normalize_advantage; /* PPO: over each minibatch */
+    int32_t clip_value;          /* PPO: whether clip_range_vf is in force */
+    int32_t baseline;            /* REINFORCE: 0 leaves the value network alone */
+    double clip_range, clip_range_vf, ent_coef, vf_coef;
+} loss_settings;
+
+/* Rows of a tile; pointers that a family does not use may be NULL. */
+typedef struct {
+    int64_t rows, batch;
+    const real *log_prob, *entropy, *value;                                     /* networks' */
+    const real *old_log_prob, *old_value, *advantage, *returns, *weight;        /* rollout's */
+    real *d_log_prob, *d_entropy, *d_value; /* gradient of the total */
+} loss_rows;
+
+/* Sums over rows (ratio_max: the largest); divided by `batch` they are torch's metrics. */
+typedef struct {
+    double policy, value, entropy, kl, clipped, value_clipped, ratio_max;
+} loss_sums;
+
+#define ppo_loss NAME(ppo_loss)
+void ppo_loss(const loss_settings *settings, const loss_rows *rows, loss_sums *sums);
+#define a2c_loss NAME(a2c_loss)
+void a2c_loss(const loss_settings *settings, const loss_rows *rows, loss_sums *sums);
+#define reinforce_loss NAME(reinforce_loss)
+void reinforce_loss(const loss_settings *settings, const loss_rows *rows, loss_sums *sums);
+
+/* d mean((value - returns)^2) / d value, weighted; A2C's and REINFORCE's value_loss. */
+static inline __attribute__((unused)) void value_loss(const loss_settings *s, const loss_rows *r,
+                                                      loss_sums *sums) {
+    const real weight = (real)(2 * s->vf_coef / (double)r->batch);
+    for (int64_t i = 0; i < r->rows; i++) {
+        const real error = r->value[i] - r->returns[i];
+        sums->value += (double)(error * error);
+        r->d_value[i] = weight * error;
+    }
+}
+
+#endif

@@ -1,0 +1,114 @@
+"""Products, networks and heads in C against numpy, torch and finite differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dressage.core.rng import Rng
+from dressage.nets.mlp import make_activation
+
+from .kernels import ACTIVATIONS, Case, Long, error, kernel, pointer
+
+SIZES = [(1, 1, 1), (7, 5, 3), (6, 16, 64), (13, 17, 300), (64, 1, 9), (8, 33, 257), (65, 64, 66)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("m", "n", "k"), SIZES)
+def test_products(m: int, n: int, k: int, dtype: Any) -> None:
+    random = np.random.default_rng(m)
+    a, b = random.normal(size=(m, k)).astype(dtype), random.normal(size=(k, n)).astype(dtype)
+    bias, c = random.normal(size=n).astype(dtype), random.normal(size=(m, n)).astype(dtype)
+    scratch = np.full(kernel("gemm_packed_count", dtype, Long)(Long(n), Long(k)), np.nan, dtype)
+    sizes, product = (Long(m), Long(n), Long(k)), a.astype(float) @ b.astype(float)
+    limit = 1e-5 if dtype is np.float32 else 1e-14
+
+    found = np.full((m, n), np.nan, dtype)
+    turned = np.ascontiguousarray(b.T)
+    kernel("gemm_nt", dtype)(*sizes, *map(pointer, (a, turned, bias, found, scratch)))
+    assert error(found, product + bias) < limit
+    kernel("gemm_nn", dtype)(*sizes, *map(pointer, (a, b, found, scratch)))
+    assert error(found, product) < limit
+    found, turned = c.copy(), np.ascontiguousarray(a.T)
+    kernel("gemm_tn", dtype)(*sizes, *map(pointer, (turned, b, found, scratch)))
+    assert error(found, product + c) < limit
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_float_activations_to_a_few_ulps(name: str) -> None:
+    """One unit with weight one and a value head of weight one: the activation itself."""
+    case = Case(obs_size=1, categories=(2,), net_arch=[1], activation=name, dtype=np.float32)
+    native = case.native(np.zeros_like(case.parameters()))
+    start = 1 + 1 + 2 * 2  # the policy's layer and logits
+    native.parameters[[start, start + 2]] = 1.0
+    x = np.linspace(-30, 30, 20_001).astype(np.float32)[:, None]
+    _, _, value = native.act(x)
+    expected = make_activation(name)(torch.from_numpy(x).double()).numpy()[:, 0]
+    assert np.abs(value - expected).max() <= 4e-7 * np.abs(x).max()
+    near = np.abs(x[:, 0]) < 3
+    scale = x[:, 0] if name == "gelu" else expected  # 1 + erf(x) loses digits, in torch too
+    assert (np.abs(value - expected) <= 1e-6 * np.maximum(np.abs(scale), 0.1))[near].all()
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("squash", [False, True])
+def test_acting_is_torchs(masked: bool, squash: bool) -> None:
+    case = Case(
+        obs_size=7,
+        categories=(3, 5),
+        continuous=2,
+        rows=150,
+        masked=masked,
+        squash=squash,
+        net_arch=[20],
+        layer_norm=True,
+    )
+    data, rng = case.data, Rng(3)
+    mask = data.get("mask")
+    uniform = rng.uniform("u", (150, 2)).astype(np.float64)
+    normal = rng.normal("n", (150, 2)).astype(np.float64)
+    with torch.no_grad():
+        out = case.net(torch.from_numpy(data["obs"]), None if mask is None else torch.tensor(mask))
+        sample = out.actions.sample(torch.from_numpy(uniform), torch.from_numpy(normal))
+        log_prob, mode = out.actions.log_prob(sample).numpy(), out.actions.mode().numpy()
+    action, found, value = case.native().act(data["obs"], mask, uniform, normal)
+    assert (action[:, :2] == sample.numpy()[:, :2]).all()
+    assert error(action, sample.numpy()) < 1e-12
+    assert error(found, log_prob) < 1e-9
+    assert error(value, out.value.numpy()) < 1e-12
+    assert error(case.native().act(data["obs"], mask)[0], mode) < 1e-12
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("squash", [False, True])
+def test_gradients_are_differences(activation: str, squash: bool) -> None:
+    """Along random directions, so that one number checks every parameter."""
+    case = Case(
+        categories=(3,),
+        continuous=2,
+        rows=40,
+        net_arch=[9, 6],
+        activation=activation,
+        squash=squash,
+        layer_norm=True,
+        ent_coef=0.0 if squash else 0.3,  # of a squashed entropy a part is held fixed
+        clip_range=5.0,  # kinks have no derivative
+        seed=4,
+    )
+    if squash:  # a bound has no derivative
+        case.data["action"][:, 1:] = np.clip(case.data["action"][:, 1:], -0.9, 0.9)
+    native = case.native()
+    gradient, _ = native.gradient()
+    start, size = native.parameters.copy(), 1e-5
+    for seed in range(3):
+        direction = np.random.default_rng(seed).normal(size=start.size)
+        totals = []
+        for sign in (1, -1):
+            native.parameters[:] = start + sign * size * direction
+            totals.append(native.gradient()[1]["train/loss/total"])
+        slope = (totals[0] - totals[1]) / (2 * size)
+        limit = 1e-3 if activation == "relu" else 1e-6  # a unit may cross its kink
+        assert slope == pytest.approx(gradient @ direction, rel=limit, abs=limit)

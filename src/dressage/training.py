@@ -26,16 +26,16 @@ def train_new(
     hooks: Sequence[Hook] = (),
     trust: bool = True,
 ) -> Run:
-    try:
-        session = start_run(resolved, path, env=env, hooks=hooks, trust=trust)
-    except BaseException:
-        with suppress(OSError):
-            path.rmdir()  # nothing was begun
-        raise
-    if not is_group(path.parent):
-        with ending_with(session):
+    with _stop_on_signals() as stop:
+        try:
+            session = start_run(resolved, path, env=env, hooks=hooks, trust=trust)
+        except BaseException:
+            with suppress(OSError):
+                path.rmdir()  # nothing was begun
+            raise
+        if not is_group(path.parent):
             set_last(path.parent, path.name)
-    return _drive(session)
+        return _drive(session, stop)
 
 
 def train_resumed(
@@ -45,15 +45,16 @@ def train_resumed(
         from dressage.seeds import resume_group
 
         return resume_group(run, overrides, hooks=hooks, trust=trust)
-    return _drive(resume_run(run, overrides, env=env, hooks=hooks, trust=trust))
+    with _stop_on_signals() as stop:
+        return _drive(resume_run(run, overrides, env=env, hooks=hooks, trust=trust), stop)
 
 
-def _drive(session: Session) -> Run:
+def _drive(session: Session, stop: _Stop) -> Run:
     """Runs to the end, whatever the end is, and leaves a run that says so."""
     writer = session.writer
     with ending_with(session):
-        with _stop_on_signals(session):
-            outcome = session.trainer.run()
+        stop.reaches(session)
+        outcome = session.trainer.run()
         writer.event("end", session.trainer.clock.env_steps, outcome=outcome)
         writer.status(
             "finished" if outcome in ("finished", "stop_at_return") else "stopped", outcome
@@ -62,21 +63,36 @@ def _drive(session: Session) -> Run:
     return Run(writer.path)
 
 
-@contextmanager
-def _stop_on_signals(session: Session) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the run after its iteration, with a checkpoint; again: at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+class _Stop:
+    """A signal's wish to end, kept until there is a session that can end cleanly."""
 
-    def ask(number: int, frame: FrameType | None) -> None:
-        if session.trainer.stop_reason is not None:
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self.session: Session | None = None
+
+    def reaches(self, session: Session) -> None:
+        self.session = session
+        if self.reason is not None:
+            session.trainer.request_stop(self.reason)
+
+    def ask(self, number: int, frame: FrameType | None) -> None:
+        if self.reason is not None:
             raise KeyboardInterrupt
-        session.trainer.request_stop(signal.Signals(number).name)
+        self.reason = signal.Signals(number).name
+        if self.session is not None:
+            self.session.trainer.request_stop(self.reason)
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+
+@contextmanager
+def _stop_on_signals() -> Iterator[_Stop]:
+    """Ctrl-C and SIGTERM end the run after its iteration, with a checkpoint; again: at once."""
+    stop = _Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -64,6 +64,7 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     ("train/roll/adv_std", "return", "mean", "Standard deviation of the advantage before normalisation.", "above 1e-3, at most 10 [AJ]"),
     ("train/roll/return_mean", "return", "mean", "Mean target of the value function.", "within ±10 after scaling the reward [AJ]"),
     ("train/roll/return_std", "return", "mean", "Standard deviation of the value function's targets.", "at most about 10 [AJ]"),
+    ("train/roll/counted_share", "share", "mean", "Share of the rollout that REINFORCE without a baseline learns from: the steps of episodes that ended in it.", "above 0.5 (guess); longer rollouts raise it"),
     ("train/roll/value_mean", "return", "mean", "Mean prediction of the value function while collecting.", "close to return_mean"),
     ("train/roll/action_mean", "action", "mean", "Mean of the continuous action entries before clipping.", "within the bounds"),
     ("train/roll/action_std", "action", "mean", "Standard deviation of the continuous actions taken.", NO_RANGE),

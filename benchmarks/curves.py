@@ -135,6 +135,8 @@ def train_ours(setting: dict[str, Any], seed: int, folder: str) -> dict[str, Any
         **setting.get("ours", {}),
     )
     seconds = time.perf_counter() - began
+    if run.status != "finished":
+        raise SystemExit("the run was stopped: no result")
     metrics = run.metrics(["env_steps", "train/roll/ep_rew_mean"])
     policy = dressage.load(f"{run.path}@last")
     return {

@@ -43,6 +43,8 @@ def one(env: str, algo: str, seed: int) -> None:
         began = time.perf_counter()
         run = dressage.train(env, algo=algo, seed=seed, runs=folder)
         seconds = time.perf_counter() - began
+        if run.status != "finished":
+            raise SystemExit(f"{env} {algo} {seed} was stopped: no result")
         best = dressage.evaluate(run, episodes=EPISODES)
         last = dressage.evaluate(f"{run.path}@last", episodes=EPISODES)
         result = {

@@ -68,7 +68,7 @@ def algorithms_page() -> str:
         "Each is one module. Name it after the environment, `dressage train CartPole-v1:a2c`, or "
         "as a setting, `algo=a2c`. [Your own](../own/algorithm.md) works the same way.",
         table(
-            ["name", "feed", "actions", "recurrent", "action masks"],
+            ["name", "feed", "actions", "recurrent", "action masks", "status"],
             [[f"[{name}](#{name})", *_facts(name)] for name in ALGORITHMS],
         ),
     ]
@@ -80,7 +80,8 @@ def algorithms_page() -> str:
 def _facts(name: str) -> list[str]:
     needs = importlib.import_module(ALGORITHMS[name]).NEEDS
     yes = {True: "yes", False: "no"}
-    return [needs.feed, ", ".join(needs.actions), yes[needs.recurrent], yes[needs.masks]]
+    status = "preview: no learning curve beside a reference yet" if needs.preview else "measured"
+    return [needs.feed, ", ".join(needs.actions), yes[needs.recurrent], yes[needs.masks], status]
 
 
 def _algorithm(name: str, module: Any) -> list[str]:

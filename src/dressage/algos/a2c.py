@@ -86,6 +86,7 @@ class Config(NetworkSettings, OptimizerSettings):
 
 NEEDS = Needs(
     feed="rollout",
+    preview=True,
     recurrent=True,
     masks=True,
     metrics=(*POLICY_METRICS, *VALUE_METRICS),

@@ -99,6 +99,7 @@ class Config(NetworkSettings, OptimizerSettings):
 
 NEEDS = Needs(
     feed="rollout",
+    preview=True,
     recurrent=True,
     masks=True,
     metrics=(*POLICY_METRICS, "train/roll/counted_share"),

@@ -28,6 +28,7 @@ class Needs:
     masks: bool = False  # honours action masks
     metrics: tuple[str, ...] = ()  # names it always emits, `*` for one a network
     metrics_at_times: tuple[str, ...] = ()  # names that depend on the settings or the spaces
+    preview: bool = False  # no learning curve beside a reference implementation yet
     native: str | None = None  # its kernel in the native engine
 
 

@@ -49,7 +49,7 @@ def test_float_activations_to_a_few_ulps(name: str) -> None:
     expected = make_activation(name)(torch.from_numpy(x).double()).numpy()[:, 0]
     assert np.abs(value - expected).max() <= 4e-7 * np.abs(x).max()
     near = np.abs(x[:, 0]) < 3
-    scale = x[:, 0] if name == "gelu" else expected  # 1 + erf(x) loses digits, in torch too
+    scale = x[:, 0] if name == "gelu" else expected  # our erf is good to 4e-7; torch is 7x nearer
     assert (np.abs(value - expected) <= 1e-6 * np.maximum(np.abs(scale), 0.1))[near].all()
 
 

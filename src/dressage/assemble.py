@@ -150,7 +150,8 @@ def resume_run(
     changed = {key: now[key] for key in asked if stored.get(key) != now[key]}
     refuse_changes(changed)
     latest = latest_checkpoint(run.path)
-    if latest.path is not None and int(latest.path.name) >= resolved.run.env_steps:
+    at_the_end = latest.path is not None and int(latest.path.name) >= resolved.run.env_steps
+    if run.status == "finished" and at_the_end:  # else it was killed between its last steps
         raise RunError(
             f"{run.id} has finished, with a budget of {stored['env_steps']} env steps: add "
             f"env_steps={2 * stored['env_steps']} to train on, or start a new run."

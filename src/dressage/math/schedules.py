@@ -240,7 +240,7 @@ def _number(source: object, name: str) -> float:
     """A finite float from a number or its text (YAML reads 1e-4, without a dot, as text)."""
     number = math.nan
     if isinstance(source, str) and NUMBER.fullmatch(source.strip()):
-        number = float(source)
+        number = float(source.strip())
     elif isinstance(source, Real) and not isinstance(source, bool):
         try:
             number = float(source)

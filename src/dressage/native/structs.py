@@ -1,0 +1,129 @@
+"""The structures that C and Python share: each mirrors the one of its name in c/*.h."""
+
+from __future__ import annotations
+
+import ctypes
+
+Int32, Int64, Double, Pointer = ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
+
+CHUNKS = ("policy", "value", "shared")
+ACTIVATIONS = ("tanh", "relu", "gelu", "elu", "silu")
+OPTIMIZERS = ("adam", "adamw", "sgd", "rmsprop", "rmsprop_tf")
+FAMILIES = ("ppo", "a2c", "reinforce")
+MOST_LAYERS = 8
+
+
+class NetShape(ctypes.Structure):
+    """`net_shape` of net.h. Whoever makes one keeps the array of categories alive."""
+
+    _fields_ = (
+        ("obs_size", Int32),
+        ("shared", Int32),
+        ("activation", Int32),
+        ("layer_norm", Int32),
+        ("policy_depth", Int32),
+        ("value_depth", Int32),
+        ("policy_widths", Int32 * MOST_LAYERS),
+        ("value_widths", Int32 * MOST_LAYERS),
+        ("n_choices", Int32),
+        ("continuous", Int32),
+        ("squash", Int32),
+        ("categories", Pointer),
+    )
+
+
+class LossSettings(ctypes.Structure):
+    """`loss_settings` of loss.h."""
+
+    _fields_ = (
+        ("family", Int32),
+        ("normalize_advantage", Int32),
+        ("clip_value", Int32),
+        ("baseline", Int32),
+        ("clip_range", Double),
+        ("clip_range_vf", Double),
+        ("ent_coef", Double),
+        ("vf_coef", Double),
+    )
+
+
+class OptimSettings(ctypes.Structure):
+    """`optim_settings` of optim.h."""
+
+    _fields_ = (
+        ("kind", Int32),
+        ("beta1", Double),
+        ("beta2", Double),
+        ("alpha", Double),
+        ("eps", Double),
+        ("weight_decay", Double),
+        ("momentum", Double),
+    )
+
+
+class UpdateSettings(ctypes.Structure):
+    """`update_settings` of update.h."""
+
+    _fields_ = (
+        ("loss", LossSettings),
+        ("optimizer", OptimSettings),
+        ("learning_rate", Double * len(CHUNKS)),
+        ("max_grad_norm", Double),
+        ("target_kl", Double),
+        ("batch_size", Int64),
+        ("n_epochs", Int32),
+        ("n_threads", Int32),
+        ("inspect", Int32),
+    )
+
+
+class RolloutRows(ctypes.Structure):
+    """`rollout` of update.h."""
+
+    _fields_ = (
+        ("rows", Int64),
+        ("obs", Pointer),
+        ("action", Pointer),
+        ("mask", Pointer),
+        ("log_prob", Pointer),
+        ("value", Pointer),
+        ("advantage", Pointer),
+        ("returns", Pointer),
+        ("weight", Pointer),
+        ("order", Pointer),
+    )
+
+
+class LearnerState(ctypes.Structure):
+    """`learner_state` of update.h."""
+
+    _fields_ = (
+        ("parameters", Pointer),
+        ("first", Pointer),
+        ("second", Pointer),
+        ("steps", Int64),
+    )
+
+
+class UpdateMetrics(ctypes.Structure):
+    """`update_metrics` of update.h."""
+
+    _fields_ = (
+        ("policy", Double),
+        ("value", Double),
+        ("entropy_loss", Double),
+        ("total", Double),
+        ("entropy", Double),
+        ("kl", Double),
+        ("clip_fraction", Double),
+        ("ratio_max", Double),
+        ("value_clip_fraction", Double),
+        ("grad_norm", Double * len(CHUNKS)),
+        ("grad_norm_total", Double),
+        ("grad_clipped", Double),
+        ("skipped", Double),
+        ("weight_norm", Double * len(CHUNKS)),
+        ("update_to_weight", Double * len(CHUNKS)),
+        ("dormant_share", Double * len(CHUNKS)),
+        ("minibatches", Double),
+    )

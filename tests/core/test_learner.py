@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -234,6 +235,21 @@ def test_costly_metrics_come_when_asked_for_and_dormant_units_are_counted() -> N
     moved = float(metrics["train/metrics/update_to_weight/policy"])
     assert moved == pytest.approx(0.05 / norm, rel=1e-3)
     assert not learner.inspect_next
+
+
+def test_a_compiled_loss_is_inspected_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks that come after a graph was traced are not in it: no unit would be seen."""
+    graph = Mock(side_effect=loss)  # the real compiler takes 10 s
+    monkeypatch.setattr(torch, "compile", lambda _: graph)
+    learner = make_learner()
+    learner.compile = True
+    data = batches(1)[0]
+    learner.step("all", loss, data)
+    assert graph.call_count == 1
+    learner.inspect_next = True
+    metrics = learner.step("all", loss, data)
+    assert "train/metrics/weight_norm/policy" in metrics
+    assert graph.call_count == 1
 
 
 def test_nested_states_survive_flattening() -> None:

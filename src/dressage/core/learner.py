@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dressage.core.inspection import watched_units, weight_metrics
 from dressage.core.optimizers import make_optimizer
 from dressage.core.state import Arrays, flatten, unflatten
 from dressage.core.steps import Steps, map_steps
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from dressage.core.config import OptimizerSettings
 
 Loss = Callable[..., tuple[Any, dict[str, Any]]]
-
-DORMANT_TAU = 0.025  # Sokar et al. 2023, "The dormant neuron phenomenon", section 3
 
 
 class Group:
@@ -119,8 +118,10 @@ class Learner:
         """
         g = self.groups[group]
         inspect, self.inspect_next = self.inspect_next, False
-        with self._autocast(), self._activations(g, inspect) as dormant:
-            total, metrics = self._maybe_compiled(loss)(self.nets, *args)
+        # a compiled graph does not run the hooks that watch units
+        run = loss if inspect else self._maybe_compiled(loss)
+        with self._autocast(), watched_units(g.modules if inspect else {}) as dormant:
+            total, metrics = run(self.nets, *args)
         g.gradient.zero_()
         if self._scaler is not None:
             self._scaler.scale(total).backward()  # type: ignore[no-untyped-call]
@@ -150,7 +151,7 @@ class Learner:
         metrics["train/metrics/skipped_updates"] = (~finite).float()
         if before is not None:
             metrics.update(dormant)
-            metrics.update(self._weight_metrics(g, before))
+            metrics.update(weight_metrics(g.values, before))
         return metrics
 
     def _maybe_compiled(self, loss: Loss) -> Loss:
@@ -165,49 +166,6 @@ class Learner:
             return nullcontext()
         dtype = torch.bfloat16 if self.precision == "bf16" else torch.float16
         return torch.autocast(self.device.partition(":")[0], dtype=dtype)
-
-    @contextmanager
-    def _activations(self, group: Group, watched: bool) -> Iterator[dict[str, Tensor]]:
-        """Share of dormant units by chunk: mean |activation| at most tau times the layer's mean."""
-        if not watched:
-            yield {}
-            return
-        found: dict[str, list[Tensor]] = {name: [] for name in group.modules}
-        hooks = []
-
-        def watch(name: str) -> Any:
-            def hook(module: nn.Module, inputs: Any, output: Tensor) -> None:
-                size = output.detach().float().abs().flatten(0, -2).mean(0)
-                found[name].append((size <= DORMANT_TAU * size.mean()).float())
-
-            return hook
-
-        for name, module in group.modules.items():
-            hooks += [
-                layer.register_forward_hook(watch(name))
-                for layer in module.modules()
-                if getattr(layer, "is_activation", False)
-            ]
-        result: dict[str, Tensor] = {}
-        try:
-            yield result
-        finally:
-            for handle in hooks:
-                handle.remove()
-        for name, layers in found.items():
-            if layers:
-                result[f"train/metrics/dormant_share/{name}"] = torch.cat(layers).mean()
-
-    def _weight_metrics(self, group: Group, before: Tensor) -> dict[str, Tensor]:
-        metrics, start = {}, 0
-        for name, value in group.values.items():
-            old = before[start : start + value.numel()]
-            start += value.numel()
-            norm = torch.linalg.vector_norm(old)
-            change = torch.linalg.vector_norm(value.detach() - old)
-            metrics[f"train/metrics/weight_norm/{name}"] = norm
-            metrics[f"train/metrics/update_to_weight/{name}"] = change / (norm + 1e-12)
-        return metrics
 
     # -- state -----------------------------------------------------------------------------------
 

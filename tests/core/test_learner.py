@@ -240,7 +240,7 @@ def test_costly_metrics_come_when_asked_for_and_dormant_units_are_counted() -> N
 def test_a_compiled_loss_is_inspected_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks that come after a graph was traced are not in it: no unit would be seen."""
     graph = Mock(side_effect=loss)  # the real compiler takes 10 s
-    monkeypatch.setattr(torch, "compile", lambda _: graph)
+    monkeypatch.setattr("dressage.core.learner.torch.compile", lambda _: graph)
     learner = make_learner()
     learner.compile = True
     data = batches(1)[0]

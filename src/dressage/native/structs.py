@@ -127,3 +127,111 @@ class UpdateMetrics(ctypes.Structure):
         ("dormant_share", Double * len(CHUNKS)),
         ("minibatches", Double),
     )
+
+
+UInt64, Float, Bool = ctypes.c_uint64, ctypes.c_float, ctypes.c_bool
+PHASES = ("collect", "prepare", "update")
+ITERATION_ERRORS = ("", "observation", "reward", "action", "nonsense")
+
+
+class RunningMoments(ctypes.Structure):
+    """`running_moments` of normalise.h."""
+
+    _fields_ = (("count", Int64), ("size", Int64), ("mean", Pointer), ("m2", Pointer))
+
+
+class FinishedEpisode(ctypes.Structure):
+    """`finished_episode` of iterate.h: the fields of core.collector.Episode, in their order.
+
+    `np.empty(n, np.dtype(FinishedEpisode))` is an array of them, whose tolist() gives tuples.
+    """
+
+    _fields_ = (
+        ("env_steps", Int64),
+        ("episode_return", Double),
+        ("length", Int64),
+        ("truncated", Bool),
+        ("success", Double),
+        ("env_index", Int64),
+    )
+
+
+class RolloutMetrics(ctypes.Structure):
+    """`rollout_metrics` of iterate.h."""
+
+    _fields_ = (
+        ("reward_mean", Double),
+        ("reward_std", Double),
+        ("obs_mean", Double),
+        ("obs_std", Double),
+        ("obs_abs_max", Double),
+        ("action_share_max", Double),
+        ("action_entropy", Double),
+        ("action_mean", Double),
+        ("action_std", Double),
+        ("action_saturation", Double),
+        ("adv_mean", Double),
+        ("adv_std", Double),
+        ("return_mean", Double),
+        ("return_std", Double),
+        ("value_mean", Double),
+        ("explained_variance", Double),
+        ("policy_std", Double),
+    )
+
+
+class Iteration(ctypes.Structure):
+    """`iteration` of iterate.h."""
+
+    _fields_ = (
+        ("shape", NetShape),
+        ("update", UpdateSettings),
+        ("learner", LearnerState),
+        ("gamma", Double),
+        ("gae_lambda", Double),
+        ("normalize_batch", Int32),
+        ("shuffle", Int32),
+        ("envs", Pointer),
+        ("n_envs", Int64),
+        ("n_steps", Int64),
+        ("action_low", Float),
+        ("action_high", Float),
+        ("seed", UInt64),
+        ("choice_stream", UInt64),
+        ("normal_stream", UInt64),
+        ("episode_stream", UInt64),
+        ("minibatch_stream", UInt64),
+        ("current_obs", Pointer),
+        ("current_first", Pointer),
+        ("episode_index", Pointer),
+        ("episode_length", Pointer),
+        ("episode_return", Pointer),
+        ("vector_steps", Int64),
+        ("epochs", Int64),
+        ("obs_moments", RunningMoments),
+        ("reward_moments", RunningMoments),
+        ("discounted", Pointer),
+        ("reward_gamma", Double),
+        ("obs_clip", Float),
+        ("reward_clip", Float),
+        ("obs", Pointer),
+        ("action", Pointer),
+        ("reward", Pointer),
+        ("log_prob", Pointer),
+        ("value", Pointer),
+        ("advantage", Pointer),
+        ("returns", Pointer),
+        ("first", Pointer),
+        ("terminated", Pointer),
+        ("truncated", Pointer),
+        ("episodes", Pointer),
+        ("n_episodes", Int64),
+        ("rolled", RolloutMetrics),
+        ("updated", UpdateMetrics),
+        ("seconds", Double * len(PHASES)),
+        ("error", Int32),
+        ("error_env", Int64),
+        ("error_step", Int64),
+        ("error_column", Int64),
+        ("error_value", Double),
+    )

@@ -11,7 +11,8 @@ import torch
 from gymnasium import spaces
 
 from dressage.algos import ALGORITHMS, a2c, load_algorithm, ppo, reinforce
-from dressage.algos.on_policy import act, init, learning_rates, nearest_divisor, next_values, noise
+from dressage.algos.actor_critic import init, learning_rates, nearest_divisor
+from dressage.algos.on_policy import act, next_values, noise
 from dressage.core.algorithm import Task
 from dressage.core.config import RunConfig
 from dressage.core.rng import Rng

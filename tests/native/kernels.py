@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from dressage.algos import a2c, ppo, reinforce
-from dressage.algos.on_policy import learning_rates, policy_change
+from dressage.algos.actor_critic import learning_rates
+from dressage.algos.on_policy import policy_change
 from dressage.core.learner import Learner
 from dressage.core.steps import Steps
 from dressage.core.summaries import mean_of

@@ -19,15 +19,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from dressage.algos.on_policy import (
+from dressage.algos.actor_critic import (
     ON_POLICY_METRICS_AT_TIMES,
     POLICY_METRICS,
     VALUE_METRICS,
+    init,
+    learning_rates,
+)
+from dressage.algos.on_policy import (
     act,
     carry_size,
     forward,
-    init,
-    learning_rates,
     noise,
     policy_change,
     prepare,

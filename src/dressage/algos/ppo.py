@@ -18,17 +18,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from dressage.algos.on_policy import (
+from dressage.algos.actor_critic import (
     ON_POLICY_METRICS_AT_TIMES,
     POLICY_METRICS,
     VALUE_METRICS,
-    act,
-    carry_size,
     check_batches,
-    divergence,
-    forward,
     init,
     learning_rates,
+)
+from dressage.algos.on_policy import (
+    act,
+    carry_size,
+    divergence,
+    forward,
     noise,
     prepare,
     weighted_sum,

@@ -30,16 +30,18 @@ import numpy.typing as npt
 from pydantic import Field
 
 from dressage.algos.a2c import policy_loss, value_loss
-from dressage.algos.on_policy import (
+from dressage.algos.actor_critic import (
     ON_POLICY_METRICS_AT_TIMES,
     POLICY_METRICS,
     VALUE_METRICS,
+    learning_rates,
+    new_learner,
+)
+from dressage.algos.on_policy import (
     act,
     action_deviation,
     carry_size,
     forward,
-    learning_rates,
-    new_learner,
     next_values,
     noise,
     normalised,

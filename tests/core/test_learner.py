@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 from unittest.mock import Mock
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from dressage.core.config import OptimizerSettings
+from dressage.core.config import Optimizer, OptimizerSettings
 from dressage.core.learner import Learner, flatten, unflatten
 
 Data = tuple[torch.Tensor, torch.Tensor]
@@ -126,9 +126,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing(name: str, bad: float) ->
     assert torch.isfinite(learner.groups["all"].flat).all()
 
 
-@pytest.mark.parametrize(
-    "name", ["adam", "adamw", "sgd", "rmsprop", "rmsprop_tf", "lamb", "shampoo"]
-)
+@pytest.mark.parametrize("name", get_args(Optimizer))
 def test_every_optimizer_learns_and_resumes_to_the_bit(name: str) -> None:
     if name in ("lamb", "shampoo"):
         pytest.importorskip("pytorch_optimizer")

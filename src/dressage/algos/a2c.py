@@ -38,6 +38,7 @@ from dressage.algos.on_policy import (
 from dressage.core.algorithm import Needs
 from dressage.core.config import (
     NetworkSettings,
+    Optimizer,
     OptimizerSettings,
     Schedulable,
     SchedulableRate,
@@ -81,7 +82,7 @@ class Config(NetworkSettings, OptimizerSettings):
     ent_coef: Schedulable = Field(0.0, description="weight of the entropy bonus")
     vf_coef: SchedulableRate = Field(0.5, description="weight of the value loss")
     learning_rate: SchedulableRate = Field(7e-4, description="step size (alias lr)")
-    optimizer: Literal["adam", "adamw", "sgd", "rmsprop", "rmsprop_tf", "lamb", "shampoo"] = Field(
+    optimizer: Optimizer = Field(
         "rmsprop_tf", description="rmsprop_tf puts epsilon inside the root"
     )
 

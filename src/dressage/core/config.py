@@ -24,6 +24,7 @@ from dressage.math.schedules import Schedule, at, parse_schedule
 
 Auto = Literal["auto"]
 Count = Annotated[int, Field(ge=1)]
+Optimizer = Literal["adam", "adamw", "sgd", "rmsprop", "rmsprop_tf", "lamb", "shampoo"]
 
 
 def _write_schedule(value: float | Schedule) -> float | str:
@@ -186,9 +187,7 @@ class OptimizerSettings(Settings):
     value_learning_rate: SchedulableRate | None = Field(
         None, description="of the value network; none: the same"
     )
-    optimizer: Literal["adam", "adamw", "sgd", "rmsprop", "rmsprop_tf", "lamb", "shampoo"] = Field(
-        "adam", description="rmsprop_tf puts epsilon inside the root"
-    )
+    optimizer: Optimizer = Field("adam", description="rmsprop_tf puts epsilon inside the root")
     optimizer_eps: float = Field(1e-5, gt=0, description="epsilon of the optimizer")
     weight_decay: float = Field(0.0, ge=0, description="of the optimizer")
     momentum: float = Field(0.0, ge=0, lt=1, description="of SGD and RMSprop")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
+from pydantic import ValidationError
 
 from dressage.algos import ALGORITHMS, a2c, load_algorithm, ppo, reinforce
 from dressage.algos.actor_critic import init, learning_rates, nearest_divisor
@@ -221,6 +222,15 @@ def test_acting_depends_on_the_index_alone_and_the_mode_on_nothing() -> None:
     few = act(learner, obs[:2], None, None, noise(RNG, 3, 2, learner, cfg))
     assert np.array_equal(few.action, one.action[:2])  # as many more environments as you like
     assert act(learner, obs, None, None, None).extras == {}
+
+
+@pytest.mark.parametrize(("algo", "on"), [(ppo, "minibatch"), (a2c, "batch"), (reinforce, "batch")])
+def test_normalize_advantage_takes_the_switch_that_sb3_has(algo: Any, on: str) -> None:
+    assert algo.Config(normalize_advantage=True).normalize_advantage == on
+    assert algo.Config(normalize_advantage=False).normalize_advantage == "off"
+    for other in ("true", 1, "minibatchs"):
+        with pytest.raises(ValidationError):
+            algo.Config(normalize_advantage=other)
 
 
 def test_a_batch_that_does_not_divide_names_the_nearest() -> None:

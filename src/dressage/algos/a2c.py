@@ -15,7 +15,7 @@ observation. Recurrent: gradients flow through the `n_steps` of a rollout, from 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -43,6 +43,7 @@ from dressage.core.config import (
     Schedulable,
     SchedulableRate,
     SchedulableShare,
+    true_means,
 )
 from dressage.core.memory import Rollout
 from dressage.core.summaries import combined
@@ -76,7 +77,7 @@ class Config(NetworkSettings, OptimizerSettings):
     n_steps: int = Field(5, ge=1, description="vector steps between updates")
     gamma: SchedulableShare = Field(0.99, description="discount")
     gae_lambda: SchedulableShare = Field(1.0, description="bias against variance of the advantage")
-    normalize_advantage: Literal["batch", "off"] = Field(
+    normalize_advantage: Annotated[Literal["batch", "off"], true_means("batch")] = Field(
         "off", description="batch: advantages of a rollout get mean 0 and deviation 1"
     )
     ent_coef: Schedulable = Field(0.0, description="weight of the entropy bonus")

@@ -14,7 +14,7 @@ carry stored when they were collected.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -42,6 +42,7 @@ from dressage.core.config import (
     Schedulable,
     SchedulableRate,
     SchedulableShare,
+    true_means,
 )
 from dressage.core.memory import Rollout
 from dressage.core.summaries import combined
@@ -81,9 +82,9 @@ class Config(NetworkSettings, OptimizerSettings):
     clip_range_vf: SchedulableRate | None = Field(
         None, description="bound of a value's change; none: off"
     )
-    normalize_advantage: Literal["minibatch", "batch", "off"] = Field(
-        "minibatch", description="over what advantages get mean 0 and deviation 1"
-    )
+    normalize_advantage: Annotated[
+        Literal["minibatch", "batch", "off"], true_means("minibatch")
+    ] = Field("minibatch", description="over what advantages get mean 0 and deviation 1")
     ent_coef: Schedulable = Field(0.0, description="weight of the entropy bonus")
     vf_coef: SchedulableRate = Field(0.5, description="weight of the value loss")
     target_kl: float | None = Field(None, gt=0, description="ends an update at 1.5 times this KL")

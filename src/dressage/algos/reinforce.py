@@ -23,7 +23,7 @@ front of the gradient (as everywhere). Recurrent: gradients flow through the who
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,7 @@ from dressage.core.config import (
     Schedulable,
     SchedulableRate,
     SchedulableShare,
+    true_means,
 )
 from dressage.core.memory import Rollout
 from dressage.core.summaries import combined
@@ -91,7 +92,7 @@ class Config(NetworkSettings, OptimizerSettings):
     n_steps: int = Field(512, ge=2, description="vector steps between updates")
     baseline: bool = Field(True, description="subtract a learned value of the state from returns")
     gamma: SchedulableShare = Field(0.99, description="discount")
-    normalize_advantage: Literal["batch", "off"] = Field(
+    normalize_advantage: Annotated[Literal["batch", "off"], true_means("batch")] = Field(
         "batch", description="batch: advantages of a rollout get mean 0 and deviation 1"
     )
     ent_coef: Schedulable = Field(0.0, description="weight of the entropy bonus")

@@ -60,6 +60,16 @@ SchedulableRate = Annotated[Any, _Read, _between(0.0, math.inf), _Write]  # at l
 SchedulableShare = Annotated[Any, _Read, _between(0.0, 1.0), _Write]  # from 0 to 1
 
 
+def true_means(way: str) -> BeforeValidator:
+    """For a choice of ways: true is this one, false is off (SB3 has a switch; YAML reads `off` so).
+
+    `normalize_advantage: Annotated[Literal["batch", "off"], true_means("batch")]`
+    """
+    return BeforeValidator(
+        lambda value: (way if value else "off") if isinstance(value, bool) else value
+    )
+
+
 class Settings(BaseModel):
     """Frozen, and without unknown fields."""
 

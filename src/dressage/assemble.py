@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,14 @@ from dressage.core.normalizer import ObsNormalizer, RewardNormalizer
 from dressage.core.rng import Rng
 from dressage.core.spec import TaskSpec
 from dressage.core.trainer import Trainer
-from dressage.envs.backends import choose_backend, open_batch
+from dressage.envs.backends import choose_backend, open_batch, same_trajectories
 from dressage.envs.batch import EnvBatch
 from dressage.envs.make import EnvRecipe, env_spec_info, import_named
 from dressage.envs.restore import Restored, Verdict, probe_determinism
 from dressage.errors import ConfigError, DressageError, EnvError, RunError
 from dressage.lazy import torch
+from dressage.native import env_batch, face
+from dressage.native.algorithm import NativeAlgorithm, why_not
 from dressage.presets.resolve import Resolved, resolve, unaliased
 from dressage.runs.checkpoint import (
     Checkpoint,
@@ -43,7 +45,7 @@ class Session:
     trainer: Trainer
     writer: RunWriter
     batches: list[EnvBatch]
-    threads_before: int  # of torch, in the process that called us
+    threads_before: int | None  # of torch, in the process that called us; None: torch is not used
 
     def fail(self, reason: str) -> None:
         """Says in the run why it ended; a full disk or nonsense in a checkpoint may prevent it."""
@@ -58,7 +60,8 @@ class Session:
         for batch in self.batches:
             batch.close()
         self.writer.close()
-        torch.set_num_threads(self.threads_before)
+        if self.threads_before is not None:
+            torch.set_num_threads(self.threads_before)
 
 
 def make_recipe(resolved: Resolved, env: Any = None, trust: bool = True) -> EnvRecipe:
@@ -101,12 +104,18 @@ def start_run(
         sample = recipe()
         info = env_spec_info(sample, resolved.run.scale_actions)
         sample.close()
-        verdict = probe_determinism(recipe, resolved.run.seed)
+        verdict = _probe(recipe, batch, resolved.run.seed)
         rng = Rng(resolved.run.seed)
         collector = _collector(resolved, batch, rng)
         collector.start()
         spec = TaskSpec(batch.obs_codec, batch.action_codec, batch.mask is not None)
-        system = describe_system() | {"backend": batch.backend, "backend_measured": measured}
+        resolved, engine = with_engine(resolved, spec, resolved.run.engine)
+        system = describe_system() | {
+            "engine": engine.name,
+            "engine_reason": engine.reason,
+            "backend": batch.backend,
+            "backend_measured": measured,
+        }
 
         def begin() -> RunWriter:
             return RunWriter(
@@ -118,7 +127,7 @@ def start_run(
                 again=again,
             )
 
-        session = _session(resolved, spec, batches, collector, begin, rng, hooks, trust)
+        session = _session(resolved, spec, batches, collector, begin, rng, hooks, trust, engine)
     except BaseException:
         _close(batches)
         raise
@@ -173,11 +182,16 @@ def resume_run(
         refuse_other_spaces(spec, batches[0])
         rng = Rng(resolved.run.seed)
         collector = _collector(resolved, batches[0], rng)
+        before = str(checkpoint.meta.get("engine", "torch"))
+        asked_engine = resolved.run.engine
+        if asked_engine == "auto":
+            asked_engine = "torch" if before == "torch" else "auto"
+        resolved, engine = with_engine(resolved, spec, asked_engine)
 
         def reopen() -> RunWriter:
             return RunWriter.reopen(run.path, checkpoint.offsets)
 
-        session = _session(resolved, spec, batches, collector, reopen, rng, hooks, trust)
+        session = _session(resolved, spec, batches, collector, reopen, rng, hooks, trust, engine)
     except BaseException:
         _close(batches)
         raise
@@ -187,6 +201,11 @@ def resume_run(
         reasons = [one.reason for one in restored if not one.exact]
         if not exact_so_far.exact:
             reasons.insert(0, exact_so_far.reason)
+        if engine.name != before:
+            reasons.append(
+                f"the checkpoint was made by the engine {before}, this process has {engine.name}"
+                + (f" ({engine.reason})" if engine.reason else "")
+            )
         exact = not reasons and not changed.keys() - WITHOUT_EFFECT
         session.writer.event(
             "resume",
@@ -281,7 +300,6 @@ FIXED_ON_RESUME = (
     "vector",
 )
 
-
 # What changes no number of a run.
 WITHOUT_EFFECT = {"trackers", "keep_checkpoints", "backend"}
 
@@ -295,22 +313,78 @@ def refuse_changes(changed: dict[str, Any]) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Engine:
+    """What computes a run's updates: torch, or native with the CPU's extensions it uses."""
+
+    name: str
+    reason: str = ""  # why not the native one
+
+
+def with_engine(resolved: Resolved, spec: TaskSpec, asked: str) -> tuple[Resolved, Engine]:
+    """The algorithm on the engine asked for; auto: native where it can do what the run needs."""
+    why = "engine=torch" if asked == "torch" else ""
+    why = why or why_not(resolved.algo, spec, resolved.run, resolved.cfg)
+    if not why:
+        engine = Engine(f"native-{face.library().variant}")
+        return replace(resolved, algo=NativeAlgorithm(resolved.algo)), engine
+    if asked == "native":
+        raise ConfigError(f"engine=native cannot train this run ({why}): use engine=auto or torch.")
+    return resolved, Engine("torch", why)
+
+
 def _open_batches(
     resolved: Resolved, recipe: EnvRecipe
 ) -> tuple[EnvBatch, EnvBatch | None, dict[str, Any]]:
     run = resolved.run
-    backend, measured = choose_backend(recipe, resolved.n_envs, run.backend)
-    batch = open_batch(recipe, resolved.n_envs, backend, run.scale_actions)
+    backend: str = run.backend
+    measured: dict[str, Any] = {}
+    if backend in ("auto", "native") and _native_agrees(recipe, required=backend == "native"):
+        backend = "native"
+    else:
+        backend, measured = choose_backend(recipe, resolved.n_envs, backend)
+    batch = _open(recipe, resolved.n_envs, backend, run.scale_actions)
     evaluates = run.final_eval_episodes > 0 or run.eval_every != 0
     if not evaluates:
         return batch, None, measured
     most = max(run.eval_episodes, run.final_eval_episodes)
     try:
-        eval_batch = open_batch(recipe, min(most, MOST_EVAL_ENVS), "inline", run.scale_actions)
+        beside = "native" if backend == "native" else "inline"
+        eval_batch = _open(recipe, min(most, MOST_EVAL_ENVS), beside, run.scale_actions)
     except BaseException:
         batch.close()
         raise
     return batch, eval_batch, measured
+
+
+def _open(recipe: EnvRecipe, n_envs: int, backend: str, scale_actions: bool) -> EnvBatch:
+    if backend == "native":
+        return env_batch.NativeBatch.from_recipe(recipe, n_envs, scale_actions)
+    return open_batch(recipe, n_envs, backend, scale_actions)
+
+
+def open_for_evaluation(recipe: EnvRecipe, n_envs: int, scale_actions: bool) -> EnvBatch:
+    """The fastest of those in this process."""
+    backend = "native" if _native_agrees(recipe, required=False) else "inline"
+    return _open(recipe, n_envs, backend, scale_actions)
+
+
+def _native_agrees(recipe: EnvRecipe, required: bool) -> bool:
+    """Is there a C form of this environment, and does it step as the installed one does?"""
+    why = env_batch.why_not(recipe)
+    if not why:
+        with _open(recipe, 2, "native", True) as ours, open_batch(recipe, 2) as theirs:
+            if not env_batch.same_libm() or not same_trajectories(ours, theirs, env_steps=50):
+                why = "the installed environment steps otherwise"
+    if why and required:
+        raise ConfigError(f"backend=native cannot step this environment: {why}.")
+    return not why
+
+
+def _probe(recipe: EnvRecipe, batch: EnvBatch, seed: int) -> Verdict:
+    if isinstance(batch, env_batch.NativeBatch):
+        return Verdict(True, "native environments are functions of their seed and actions")
+    return probe_determinism(recipe, seed)
 
 
 def _close(batches: Any) -> None:
@@ -339,11 +413,14 @@ def _session(
     rng: Rng,
     hooks: Sequence[Hook],
     trust: bool,
+    engine: Engine,
 ) -> Session:
     """The run's directory is opened last: what fails before leaves it as it was."""
     run = resolved.run
-    threads_before = torch.get_num_threads()
-    torch.set_num_threads(run.threads)
+    threads_before = None
+    if engine.name == "torch":
+        threads_before = torch.get_num_threads()
+        torch.set_num_threads(run.threads)
     learner = make_learner(resolved, spec, rng, trust)
     collector.use_carry(resolved.algo.carry_size(learner))
     own = [_make_callback(name, trust) for name in run.callbacks]
@@ -361,6 +438,7 @@ def _session(
             eval_batch=batches[1],
             writer=writer,
             rng=rng,
+            engine=engine.name,
             hooks=[*own, *trackers, *hooks],
         )
     except BaseException as error:
@@ -391,7 +469,8 @@ def make_learner(resolved: Resolved, spec: TaskSpec, rng: Rng, trust: bool) -> A
     """The networks of a run, freshly drawn."""
     run = resolved.run
     custom = import_named(run.net, trust=trust, what="network") if run.net else None
-    task = Task(spec, run, rng, pick_device(run.device), custom)
+    native = isinstance(resolved.algo, NativeAlgorithm)
+    task = Task(spec, run, rng, "cpu" if native else pick_device(run.device), custom)
     return resolved.algo.init(task, resolved.cfg)
 
 

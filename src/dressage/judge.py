@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dressage.assemble import MOST_EVAL_ENVS, make_recipe
+from dressage.assemble import MOST_EVAL_ENVS, make_recipe, open_for_evaluation
 from dressage.core.evaluate import Evaluation, evaluate
 from dressage.core.rng import Rng
 from dressage.core.steps import Tree
-from dressage.envs.backends import open_batch
 from dressage.errors import ConfigError, EnvError, RunError
 from dressage.math.summary import interquartile_mean, mean_interval
 from dressage.policy import Policy, load_policy
@@ -100,7 +99,7 @@ def play_episodes(
         return policy.choose(obs, carry, mask, noise)
 
     recipe = make_recipe(resolved, trust=trust)
-    with open_batch(recipe, n_envs, "inline", resolved.run.scale_actions) as batch:
+    with open_for_evaluation(recipe, n_envs, resolved.run.scale_actions) as batch:
         return evaluate(choose, batch, episodes, rng, HELD_OUT, policy.carry_size)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dressage.assemble import make_learner, stored_spec
+from dressage.assemble import make_learner, stored_spec, with_engine
 from dressage.core.collector import Acted
 from dressage.core.normalizer import ObsNormalizer
 from dressage.core.rng import Rng
@@ -86,7 +86,7 @@ class Policy:
             algo = self.resolved.algo
             noise = algo.noise(self.rng, state.draws, n, self.learner, self.resolved.cfg.at(1.0))
         acted = self.choose(obs, state.carry, masks, noise)
-        return acted.action, State(acted.carry, state.draws + 1)
+        return acted.action.copy(), State(acted.carry, state.draws + 1)
 
     def choose(self, obs: Tree, carry: Any, mask: Any, noise: Any = None) -> Acted:
         """The same on canonical arrays `[N, …]`; what evaluation uses."""
@@ -104,6 +104,7 @@ def load_policy(run: Run, checkpoint: str | int | None, *, trust: bool, device: 
         checkpoint = "best" if run.best is not None else "last"
     stored = load_checkpoint(run.checkpoint(checkpoint), parts=["policy"])
     spec, _ = stored_spec(run)
+    resolved, _ = with_engine(resolved, spec, resolved.run.engine)
     learner = make_learner(resolved, spec, Rng(resolved.run.seed), trust)
     arrays = stored.parts["policy"]
     learner.load_weights(arrays)

@@ -14,7 +14,8 @@ from dressage.core.rng import Rng
 from dressage.core.spec import TaskSpec
 from dressage.envs.spaces import ActionCodec, ObsCodec
 from dressage.nets.actor_critic import ActorCritic
-from dressage.nets.initialise import build, initialise, orthogonal
+from dressage.core.initial import orthogonal
+from dressage.nets.initialise import build, initialise
 
 
 def task(image: bool = False) -> TaskSpec:

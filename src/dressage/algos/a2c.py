@@ -95,6 +95,7 @@ NEEDS = Needs(
     masks=True,
     metrics=(*POLICY_METRICS, *VALUE_METRICS),
     metrics_at_times=ON_POLICY_METRICS_AT_TIMES,
+    native="a2c",
 )
 
 

@@ -13,6 +13,7 @@ from dressage.core.rng import Rng
 from dressage.core.steps import Steps, Tree, tree_map
 from dressage.lazy import torch
 from dressage.math.returns import explained_variance, gae
+from dressage.native.learner import NativeLearner
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -86,7 +87,9 @@ def act(
         return Acted(action.cpu().numpy(), _array(next_carry), extras)
 
 
-def prepare(learner: Learner, steps: Steps, cfg: Any) -> tuple[Steps, dict[str, float]]:
+def prepare(
+    learner: Learner | NativeLearner, steps: Steps, cfg: Any
+) -> tuple[Steps, dict[str, float]]:
     """Adds `advantage` and `returns` (generalised advantage estimation) to the extras."""
     value = steps.extras["value"]
     advantage, returns = gae(
@@ -127,7 +130,7 @@ def value_metrics(value: Floats, returns: Floats) -> dict[str, float]:
     }
 
 
-def next_values(learner: Learner, steps: Steps) -> Floats:
+def next_values(learner: Learner | NativeLearner, steps: Steps) -> Floats:
     """V(next_obs) `[T, N]`: the next row's value, asked of the network only where there is none.
 
     That is at the last row, and where the clock ended an episode: the next row is then of another.
@@ -139,6 +142,9 @@ def next_values(learner: Learner, steps: Steps) -> Floats:
     asked[-1] = ~steps.terminated[-1]
     rows = np.nonzero(asked)
     if not rows[0].size:
+        return result
+    if isinstance(learner, NativeLearner):
+        result[rows] = learner.state_values(steps.next_obs[rows])
         return result
     net = learner.nets["actor_critic"]
     with torch.inference_mode():
@@ -194,8 +200,11 @@ def policy_change(learner: Learner, batch: Steps) -> dict[str, Tensor]:
         return {"train/metrics/kl_divergence": divergence(log_prob - batch.extras["log_prob"])}
 
 
-def action_deviation(learner: Learner) -> dict[str, float]:
+def action_deviation(learner: Learner | NativeLearner) -> dict[str, float]:
     """The Gaussian policy's mean deviation; nothing for choices alone."""
+    if isinstance(learner, NativeLearner):
+        deviation = learner.action_deviation()
+        return {} if deviation is None else {"train/metrics/action_std": deviation}
     head = learner.nets["actor_critic"].policy["head"]
     if not head.continuous:
         return {}

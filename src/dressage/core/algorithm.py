@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,6 @@ from dressage.core.config import RunConfig, Settings
 from dressage.core.rng import Rng
 from dressage.core.spec import TaskSpec
 from dressage.core.steps import Steps, Tree
-
-if TYPE_CHECKING:
-    from dressage.core.learner import Learner
 
 
 @dataclass(frozen=True)
@@ -52,20 +49,21 @@ class Algorithm(Protocol):
     def check(self, cfg: Any, n_envs: int) -> None:
         """Raises ConfigError where settings conflict, naming the nearest that do not."""
 
-    def init(self, task: Task, cfg: Any) -> Learner: ...
+    def init(self, task: Task, cfg: Any) -> Any:
+        """The learner: core/learner.Learner, or native/learner.NativeLearner."""
 
     def memory(self, cfg: Any) -> Any: ...
 
     def rollout_length(self, cfg: Any) -> int:
         """Vector steps to collect between two calls of `update`."""
 
-    def carry_size(self, learner: Learner) -> int: ...
+    def carry_size(self, learner: Any) -> int: ...
 
-    def noise(self, rng: Rng, index: int, n_envs: int, learner: Learner, cfg: Any) -> Any: ...
+    def noise(self, rng: Rng, index: int, n_envs: int, learner: Any, cfg: Any) -> Any: ...
 
     def act(
         self,
-        learner: Learner,
+        learner: Any,
         obs: Tree,
         carry: npt.NDArray[np.float32] | None,
         mask: npt.NDArray[np.bool_] | None,
@@ -73,8 +71,6 @@ class Algorithm(Protocol):
     ) -> Acted:
         """`noise=None`: the deterministic action."""
 
-    def prepare(
-        self, learner: Learner, steps: Steps, cfg: Any
-    ) -> tuple[Steps, dict[str, float]]: ...
+    def prepare(self, learner: Any, steps: Steps, cfg: Any) -> tuple[Steps, dict[str, float]]: ...
 
-    def update(self, learner: Learner, memory: Any, rng: Rng, cfg: Any) -> dict[str, float]: ...
+    def update(self, learner: Any, memory: Any, rng: Rng, cfg: Any) -> dict[str, float]: ...

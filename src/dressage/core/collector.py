@@ -6,7 +6,7 @@ counters of episodes; it resets environments itself, each episode with a seed of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,6 +188,21 @@ class Collector:
         )
         self.episode_return[i] = 0.0
         self.episode_length[i] = 0
+
+    def collected(
+        self,
+        actions: npt.NDArray[np.float32],
+        done: npt.NDArray[np.bool_],
+        episodes: Iterable[Episode],
+    ) -> None:
+        """Takes account of `[T, N]` steps that the native engine made with the batch and the
+        arrays of this Collector, resets included."""
+        self.vector_steps += len(actions)
+        self.episodes.extend(episodes)
+        self._trace.rollout(actions, done, self._current_seed)
+
+    def _current_seed(self, i: int) -> int:
+        return self.rng.episode_seed(i, int(self.episode_index[i]) - 1)
 
     def take_episodes(self) -> list[Episode]:
         episodes, self.episodes = self.episodes, []

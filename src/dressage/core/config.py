@@ -107,7 +107,9 @@ class RunConfig(Settings):
     seed: int = Field(0, ge=0, lt=2**63, description="seed of the run; every draw derives from it")
     seeds: int = Field(1, ge=1, le=1000, description="how many seeds to train: seed, seed+1, …")
     n_envs: Count | Auto = Field("auto", description="environments side by side; auto: 8")
-    engine: Literal["auto", "torch"] = Field("auto", description="what computes the updates")
+    engine: Literal["auto", "native", "torch"] = Field(
+        "auto", description="what computes the updates; auto: native where it can"
+    )
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, mps")
     threads: int = Field(1, ge=1, description="torch threads; one is fastest for small networks")
     precision: Literal["fp32", "bf16", "fp16"] = Field("fp32", description="of losses and networks")
@@ -119,7 +121,7 @@ class RunConfig(Settings):
     vector: str | None = Field(
         None, description="`module:function` that makes a VectorEnv for a number of environments"
     )
-    backend: Literal["auto", "inline", "process", "vector"] = Field(
+    backend: Literal["auto", "native", "inline", "process", "vector"] = Field(
         "auto", description="how environments are stepped; auto measures"
     )
     normalize_obs: bool = Field(False, description="observations by running mean and deviation")

@@ -35,6 +35,11 @@ class Rollout:
         self._steps = steps
 
     @property
+    def steps(self) -> Steps:
+        assert self._steps is not None, "add(steps) comes first"
+        return self._steps
+
+    @property
     def batches_per_epoch(self) -> int:
         assert self._steps is not None, "add(steps) comes first"
         return int(self._steps.reward.size) // self.batch_size if self.batch_size else 1

@@ -26,13 +26,14 @@ class ObsNormalizer:
     def __init__(self, size: int, clip: float) -> None:
         self.moments = RunningMoments((size,))
         self.clip = np.float32(clip)
-        self._refresh()
+        self.refresh()
 
     @property
     def known(self) -> bool:
         return self.moments.count > 0
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """After a change of the moments."""
         self._mean = self.moments.mean.astype(np.float32)
         self._scale = (1.0 / np.sqrt(self.moments.var + EPSILON)).astype(np.float32)
 
@@ -44,14 +45,14 @@ class ObsNormalizer:
     def update(self, obs: Tree) -> None:
         """Merges raw observations `[..., D]`."""
         self.moments.update(obs["vector"] if isinstance(obs, dict) else obs)
-        self._refresh()
+        self.refresh()
 
     def state(self) -> Arrays:
         return {f"normalizer/obs/{k}": v for k, v in self.moments.state().items()}
 
     def load(self, arrays: Arrays) -> None:
         self.moments.load({k: arrays[f"normalizer/obs/{k}"] for k in self.moments.state()})
-        self._refresh()
+        self.refresh()
 
 
 class RewardNormalizer:

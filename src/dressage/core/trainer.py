@@ -61,12 +61,16 @@ class Trainer:
         eval_batch: EnvBatch | None,
         writer: RunWriter,
         rng: Rng,
+        engine: str,
         hooks: Sequence[Hook] = (),
     ) -> None:
+        self.engine = engine  # its name, which checkpoints carry
         self.algo, self.cfg_run, self.cfg = algo, run, cfg
         self.cfg_now = cfg.at(0.0)  # the settings in force
         self.learner, self.collector, self.eval_batch = learner, collector, eval_batch
         self.memory = algo.memory(cfg)
+        whole = getattr(algo, "whole_iteration", None)  # of the native engine
+        self.whole_iteration = whole(learner, collector, self.memory, cfg) if whole else None
         self.writer, self.rng, self.hooks = writer, rng, list(hooks)
         self.clock = Clock()
         self.iteration_steps = algo.rollout_length(cfg) * collector.n_envs
@@ -124,27 +128,35 @@ class Trainer:
             or self._evaluation_due(clock.env_steps, ahead)
         )
         updates_before = learner.updates
-
-        with recorder.timed("collect"):
-            steps = self.collector.collect(self._act, self.algo.rollout_length(cfg))
-        with recorder.timed("prepare"):
-            steps, prepared = self.algo.prepare(learner, steps, cfg)
-            self.memory.add(steps)
-        layers_seed = int(self.rng.raw("layers", 1, clock.iterations)[0] >> 1)
-        with recorder.timed("update"), learner.training(layers_seed):
-            updated = self.algo.update(learner, self.memory, self.rng, cfg)
-
+        if self.whole_iteration is not None:
+            rolled, updated = self.whole_iteration(cfg, recorder.seconds)
+        else:
+            rolled, updated = self._collect_and_update(cfg)
         with recorder.timed("record"):
             clock.env_steps = self.collector.env_steps
             clock.iterations += 1
             self._guard(updated, learner.updates - updates_before)
             recorder.add_episodes(self.collector.take_episodes())
-            recorder.add(experience_metrics(steps, self.collector.batch.action_codec))
-            recorder.add(prepared)
+            recorder.add(rolled)
             recorder.add(updated)
             recorder.add(hyperparameters_in_force(cfg, self.scheduled))
             recorder.add({"train/cnt/iterations": clock.iterations})
             self._call("on_iteration", updated)
+
+    def _collect_and_update(self, cfg: Any) -> tuple[dict[str, float], dict[str, float]]:
+        """An iteration; returns the metrics of the rollout and those of the update."""
+        recorder, learner = self.recorder, self.learner
+        with recorder.timed("collect"):
+            steps = self.collector.collect(self._act, self.algo.rollout_length(cfg))
+        with recorder.timed("prepare"):
+            steps, prepared = self.algo.prepare(learner, steps, cfg)
+            self.memory.add(steps)
+        layers_seed = int(self.rng.raw("layers", 1, self.clock.iterations)[0] >> 1)
+        with recorder.timed("update"), learner.training(layers_seed):
+            updated = self.algo.update(learner, self.memory, self.rng, cfg)
+        with recorder.timed("record"):
+            rolled = experience_metrics(steps, self.collector.batch.action_codec)
+        return rolled | prepared, updated
 
     def _act(self, obs: Tree, carry: Any, mask: Any, index: int) -> Acted:
         noise = self.algo.noise(self.rng, index, self.collector.n_envs, self.learner, self.cfg_now)
@@ -269,6 +281,7 @@ class Trainer:
         }
         meta = {
             "clock": asdict(self.clock) | {"wall_seconds": self.wall_seconds()},
+            "engine": self.engine,
             "optimizer": optimizer_plain,
             "collector": collector_plain,
             "recorder": self.recorder.state(),

@@ -56,8 +56,12 @@ class TraceRecorder:
         self._actions = np.zeros((1024, n_envs, action_size), np.float32)
         self._length = 0
         self._starts: list[list[tuple[int, int]]] = [[] for _ in range(n_envs)]  # (seed, row)
+        # Where episodes begun within rollouts start, -1: none; their seeds are asked for late.
+        self._begun = np.full(n_envs, -1, np.int64)
+        self._seed_of: Callable[[int], int] | None = None
 
     def reset(self, index: int, seed: int, continued: bool = False) -> None:
+        self._settle()
         if not continued:
             self._starts[index] = []
         self._starts[index].append((int(seed), self._length))
@@ -68,7 +72,34 @@ class TraceRecorder:
         self._actions[self._length] = flat_actions
         self._length += 1
 
+    def rollout(
+        self, actions: Floats, done: NDArray[np.bool_], seed_of: Callable[[int], int]
+    ) -> None:
+        """Many steps at once, `[T, N, A]` and `[T, N]`, with a reset after each end.
+
+        `seed_of(i)`: of the episode that environment i is in, whenever it is asked.
+        """
+        length = len(actions)
+        while self._length + length > len(self._actions):
+            self._make_room()
+        self._actions[self._length : self._length + length] = actions
+        ended = done.any(axis=0)
+        last = length - np.argmax(done[::-1], axis=0)  # rows up to and with the last end
+        np.copyto(self._begun, self._length + last, where=ended)
+        self._length += length
+        self._seed_of = seed_of
+
+    def _settle(self) -> None:
+        """Gives the episodes begun within rollouts their seeds."""
+        if self._seed_of is None:
+            return
+        for i in np.flatnonzero(self._begun >= 0).tolist():
+            self._starts[i] = [(int(self._seed_of(i)), int(self._begun[i]))]
+        self._begun[:] = -1
+        self._seed_of = None
+
     def _make_room(self) -> None:
+        self._settle()
         oldest = min((s[0][1] if s else self._length for s in self._starts), default=0)
         kept = self._actions[oldest : self._length]
         if len(kept) > len(self._actions) // 2:
@@ -80,6 +111,7 @@ class TraceRecorder:
         self._starts = [[(seed, row - oldest) for seed, row in env] for env in self._starts]
 
     def traces(self) -> list[EpisodeTrace]:
+        self._settle()
         found = []
         for i, starts in enumerate(self._starts):
             ends = [row for _, row in starts[1:]] + [self._length]

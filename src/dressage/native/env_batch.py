@@ -51,8 +51,8 @@ def why_not(recipe: EnvRecipe) -> str:
     """Why a recipe has no native form; "" where it has one."""
     if not isinstance(recipe.env, str) or recipe.env not in NATIVE_ENVS:
         return f"{recipe.env} is not one of {', '.join(NATIVE_ENVS)}"
-    if recipe.env_kwargs or recipe.wrappers:
-        return f"{recipe.env} with env_kwargs or wrappers runs in Python only"
+    if recipe.env_kwargs or recipe.wrappers or recipe.vector is not None:
+        return f"{recipe.env} with env_kwargs, wrappers or vector runs in Python only"
     return reason()
 
 

@@ -1,7 +1,4 @@
-"""First values of parameters, drawn by our own generators: each from its name alone.
-
-So the same network starts equal in both engines, on every device, in every order of building.
-"""
+"""Fills networks with their first values (core/initial.py)."""
 
 from __future__ import annotations
 
@@ -9,28 +6,13 @@ import math
 from collections.abc import Callable
 from typing import TypeVar
 
-import numpy as np
 import torch
 from torch import nn
 
+from dressage.core.initial import linear_bias, linear_weight, orthogonal, uniform_fan_in
 from dressage.core.rng import Rng
 
 Net = TypeVar("Net", bound=nn.Module)
-
-
-def orthogonal(rng: Rng, name: str, shape: tuple[int, ...], gain: float) -> np.ndarray:
-    """Orthogonal rows or columns times `gain` (Saxe et al. 2014); trailing axes are flattened."""
-    rows, columns = shape[0], math.prod(shape[1:])
-    tall = rng.normal(f"init/{name}", (max(rows, columns), min(rows, columns))).astype(np.float64)
-    q, r = np.linalg.qr(tall)
-    q *= np.sign(np.diag(r))
-    return (gain * (q if rows >= columns else q.T)).reshape(shape).astype(np.float32)
-
-
-def uniform_fan_in(rng: Rng, name: str, shape: tuple[int, ...], fan_in: int) -> np.ndarray:
-    """PyTorch's default: uniform within 1/sqrt(fan_in)."""
-    bound = 1.0 / math.sqrt(max(fan_in, 1))
-    return (2.0 * rng.uniform(f"init/{name}", shape) - 1.0) * np.float32(bound)
 
 
 def build(make: Callable[[], Net], name: str, rng: Rng, ortho: bool) -> Net:
@@ -55,17 +37,12 @@ def initialise(net: nn.Module, name: str, rng: Rng, ortho: bool) -> None:
         if isinstance(layer, nn.Linear | nn.Conv2d):
             shape = tuple(layer.weight.shape)
             fan_in = math.prod(shape[1:])
-            if ortho:
-                gain = getattr(layer, "gain", math.sqrt(2.0))
-                weight = orthogonal(rng, f"{here}.weight", shape, gain)
-            else:
-                weight = uniform_fan_in(rng, f"{here}.weight", shape, fan_in)
+            gain = getattr(layer, "gain", math.sqrt(2.0))
+            weight = linear_weight(rng, f"{here}.weight", shape, gain, ortho)
             layer.weight.copy_(torch.from_numpy(weight))
             if layer.bias is not None:
-                layer.bias.zero_()
-                if not ortho:
-                    bias = uniform_fan_in(rng, f"{here}.bias", tuple(layer.bias.shape), fan_in)
-                    layer.bias.copy_(torch.from_numpy(bias))
+                bias = linear_bias(rng, f"{here}.bias", shape[0], fan_in, ortho)
+                layer.bias.copy_(torch.from_numpy(bias))
         elif isinstance(layer, nn.RNNCellBase):
             for key, parameter in layer.named_parameters(recurse=False):
                 shape = tuple(parameter.shape)

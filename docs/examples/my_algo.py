@@ -94,7 +94,7 @@ def memory(cfg: Config) -> Rollout:
 
 
 def update(learner: Learner, memory: Rollout, rng: Rng, cfg: Config) -> dict[str, float]:
-    learner.set_learning_rate("all", learning_rates(learner, cfg))
+    learner.set_optimizer("all", cfg, learning_rates(learner, cfg))
     inspect = learner.inspect_next  # true once per log interval
     (batch,) = (learner.tensors(steps) for steps in memory.batches(rng))
     metrics = learner.step("all", loss, batch, cfg)

@@ -278,6 +278,25 @@ def test_an_unknown_algorithm_and_a_module_that_is_none() -> None:
         load_algorithm("json.decoder")
 
 
+@pytest.mark.parametrize("algo", [ppo, a2c, reinforce])
+def test_an_update_follows_the_schedules_of_its_optimizer(algo: Any) -> None:
+    """SGD at rate 1 moves the weights by the clipped gradient."""
+    settings: dict[str, Any] = {"optimizer": "sgd", "learning_rate": 1.0, "net_arch": [8]}
+    if algo is ppo:
+        settings |= {"n_steps": T, "batch_size": T * N, "n_epochs": 1}
+    cfg = algo.Config(**settings, max_grad_norm="linear(1e-2, 1e-4)")
+    learner = make(cfg, algo=algo)
+    steps, _ = algo.prepare(learner, rollout(learner, cfg), cfg)
+    group = learner.groups["policy" if algo is reinforce else "all"]
+    for progress, norm in ((0.0, 1e-2), (1.0, 1e-4)):
+        before = group.flat.clone()
+        memory = algo.memory(cfg)
+        memory.add(steps)
+        algo.update(learner, memory, RNG, cfg.at(progress))
+        assert float((group.flat - before).norm()) == pytest.approx(norm, rel=2e-2)
+        assert {each.max_grad_norm for each in learner.groups.values()} == {norm}
+
+
 def test_target_kl_ends_an_update_early() -> None:
     cfg = ppo.Config(
         net_arch=[8], n_steps=T, batch_size=4, n_epochs=10, target_kl=1e-6, learning_rate=0.1
@@ -287,6 +306,11 @@ def test_target_kl_ends_an_update_early() -> None:
     memory = ppo.memory(cfg)
     memory.add(steps)
     assert ppo.update(learner, memory, RNG, cfg)["train/metrics/epochs_done"] < 2
+    later = ppo.Config(**cfg.model_dump() | {"target_kl": "linear(1e-6, 1e6)"})
+    for progress, fewer in ((0.0, True), (1.0, False)):
+        memory.add(steps)
+        done = ppo.update(learner, memory, RNG, later.at(progress))["train/metrics/epochs_done"]
+        assert (done < 10) is fewer
     free = SimpleNamespace(cfg=cfg.model_copy(update={"target_kl": None}))
     memory = ppo.memory(free.cfg)
     memory.add(steps)

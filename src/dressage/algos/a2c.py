@@ -138,7 +138,7 @@ def memory(cfg: Config) -> Rollout:
 
 def update(learner: Learner, memory: Rollout, rng: Rng, cfg: Config) -> dict[str, float]:
     """One gradient step on the whole rollout."""
-    learner.set_learning_rate("all", learning_rates(learner, cfg))
+    learner.set_optimizer("all", cfg, learning_rates(learner, cfg))
     inspect = learner.inspect_next
     (batch,) = (learner.tensors(steps) for steps in memory.batches(rng))
     metrics = learner.step("all", a2c_loss, batch, cfg)

@@ -40,6 +40,7 @@ from dressage.core.config import (
     NetworkSettings,
     OptimizerSettings,
     Schedulable,
+    SchedulablePositive,
     SchedulableRate,
     SchedulableShare,
     true_means,
@@ -87,7 +88,9 @@ class Config(NetworkSettings, OptimizerSettings):
     ] = Field("minibatch", description="over what advantages get mean 0 and deviation 1")
     ent_coef: Schedulable = Field(0.0, description="weight of the entropy bonus")
     vf_coef: SchedulableRate = Field(0.5, description="weight of the value loss")
-    target_kl: float | None = Field(None, gt=0, description="ends an update at 1.5 times this KL")
+    target_kl: SchedulablePositive | None = Field(
+        None, description="ends an update at 1.5 times this KL"
+    )
     sequence_length: int = Field(16, ge=1, description="recurrent: steps of a training sequence")
 
 
@@ -167,7 +170,7 @@ def memory(cfg: Config) -> Rollout:
 
 def update(learner: Learner, memory: Rollout, rng: Rng, cfg: Config) -> dict[str, float]:
     """Epochs of minibatches, fewer once the KL divergence passes 1.5 times its target."""
-    learner.set_learning_rate("all", learning_rates(learner, cfg))
+    learner.set_optimizer("all", cfg, learning_rates(learner, cfg))
     collected: list[dict[str, Tensor]] = []
     for batch in memory.batches(rng):
         collected.append(learner.step("all", ppo_loss, learner.tensors(batch), cfg))

@@ -185,12 +185,12 @@ def update(learner: Learner, memory: Rollout, rng: Rng, cfg: Config) -> dict[str
     """One gradient step of the policy on the whole rollout, some of the baseline."""
     inspect = learner.inspect_next
     (batch,) = (learner.tensors(steps) for steps in memory.batches(rng))
-    learner.set_learning_rate("policy", learning_rates(learner, cfg, "policy"))
+    learner.set_optimizer("policy", cfg, learning_rates(learner, cfg, "policy"))
     metrics = learner.step("policy", reinforce_loss, batch, cfg)
     if inspect:
         metrics |= policy_change(learner, batch)
     if cfg.baseline:
-        learner.set_learning_rate("value", learning_rates(learner, cfg, "value"))
+        learner.set_optimizer("value", cfg, learning_rates(learner, cfg, "value"))
         for left in reversed(range(cfg.baseline_steps)):
             learner.inspect_next = inspect and left == 0
             fitted = learner.step("value", baseline_loss, batch)

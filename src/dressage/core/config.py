@@ -7,6 +7,7 @@ it uses and adds its own; both are flat, so that a user types `lr=3e-4` and neve
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -38,15 +39,20 @@ def _read_schedule(value: Any) -> float | Schedule:
         raise ValueError(str(error)) from None  # pydantic adds which setting it is
 
 
-def _between(low: float, high: float) -> AfterValidator:
-    """A bound that a number, and a schedule everywhere on its way, must keep."""
+def _read_bound(value: Any) -> float | Schedule:
+    """As a schedule; infinity is no bound."""
+    return math.inf if str(value).strip().lower() in ("inf", "infinity") else _read_schedule(value)
+
+
+def _always(holds: Callable[[float], bool], expected: str) -> AfterValidator:
+    """What must be true of a number, and of a schedule everywhere on its way."""
 
     def check(value: float | Schedule) -> float | Schedule:
-        moments = [i / 100 for i in range(101)] if isinstance(value, Schedule) else [0.0]
-        for progress in moments:
-            if not low <= (number := at(value, progress)) <= high:
-                bounds = f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
-                raise ValueError(f"is {number:g} at {progress:.0%} of the run, expected {bounds}")
+        scheduled = isinstance(value, Schedule)
+        for progress in [i / 100 for i in range(101)] if scheduled else [0.0]:
+            if not holds(number := at(value, progress)):
+                when = f" at {progress:.0%} of the run" if scheduled else ""
+                raise ValueError(f"is {number:g}{when}, expected {expected}")
         return value
 
     return AfterValidator(check)
@@ -56,8 +62,12 @@ def _between(low: float, high: float) -> AfterValidator:
 _Read = BeforeValidator(_read_schedule)
 _Write = PlainSerializer(_write_schedule)
 Schedulable = Annotated[Any, _Read, _Write]  # float | Schedule
-SchedulableRate = Annotated[Any, _Read, _between(0.0, math.inf), _Write]  # at least 0
-SchedulableShare = Annotated[Any, _Read, _between(0.0, 1.0), _Write]  # from 0 to 1
+SchedulableRate = Annotated[Any, _Read, _always(lambda x: x >= 0, "at least 0"), _Write]
+SchedulablePositive = Annotated[Any, _Read, _always(lambda x: x > 0, "above 0"), _Write]
+SchedulableBound = Annotated[
+    Any, BeforeValidator(_read_bound), _always(lambda x: x > 0, "above 0"), _Write
+]
+SchedulableShare = Annotated[Any, _Read, _always(lambda x: 0 <= x <= 1, "from 0 to 1"), _Write]
 
 
 def true_means(way: str) -> BeforeValidator:
@@ -205,7 +215,7 @@ class OptimizerSettings(Settings):
     momentum: float = Field(0.0, ge=0, lt=1, description="of SGD and RMSprop")
     betas: tuple[float, float] = Field((0.9, 0.999), description="of Adam, AdamW and LAMB")
     rmsprop_alpha: float = Field(0.99, gt=0, lt=1, description="smoothing of RMSprop")
-    max_grad_norm: float = Field(0.5, gt=0, description="gradients are clipped to this norm")
+    max_grad_norm: SchedulableBound = Field(0.5, description="gradients are clipped to this norm")
 
 
 ALIASES = {

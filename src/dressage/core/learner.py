@@ -98,7 +98,14 @@ class Learner:
     def add_group(
         self, name: str, chunks: Mapping[str, nn.Module], settings: OptimizerSettings
     ) -> None:
-        self.groups[name] = Group(chunks, settings)
+        self.groups[name] = Group(chunks, settings.at(0.0))
+
+    def set_optimizer(
+        self, group: str, settings: OptimizerSettings, rates: Mapping[str, float]
+    ) -> None:
+        """The settings in force, of those that may have a schedule."""
+        self.set_learning_rate(group, rates)
+        self.groups[group].max_grad_norm = settings.max_grad_norm
 
     def set_learning_rate(self, group: str, rates: Mapping[str, float]) -> None:
         for parameters in self.groups[group].optimizer.param_groups:

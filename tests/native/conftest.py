@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from dressage.native import build, face
+
+from .libraries import build_installed
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Builds before anything runs; where that fails, only the test of the build says so."""
     if any("tests/native" in str(item.path) for item in items):
-        try:
-            if face.reason():
-                build.build(folder=build.objects_folder())
-                face._load.cache_clear()
-        except build.BuildError:
-            pass
+        with contextlib.suppress(build.BuildError):
+            build_installed()
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -105,11 +104,3 @@ def test_loading_needs_neither_numpy_nor_torch() -> None:
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "'torch'" not in done.stdout and "'numpy'" not in done.stdout
-
-
-@pytest.mark.learning
-def test_sanitizers() -> None:
-    drivers = sorted(Path(__file__).parent.glob("sanitize_*.c"))
-    command = [sys.executable, "-m", "dressage.native.build", "--sanitize", *map(str, drivers)]
-    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ))
-    assert done.returncode == 0, done.stdout + done.stderr

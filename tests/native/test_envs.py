@@ -73,7 +73,7 @@ def test_same_ends_rewards_and_observations(env: str) -> None:
     assert off == 0 or not same_libm()
 
 
-@pytest.mark.learning
+@pytest.mark.long_native
 @pytest.mark.parametrize("env", IDS)
 def test_a_million_steps(env: str) -> None:
     off, ends = compare(env, 100, 10_000)

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from dressage.core.normalizer import ObsNormalizer, RewardNormalizer
 from dressage.math.returns import gae, lambda_returns
 from dressage.math.running import RunningMoments
-from dressage.native.face import Double, Int64, Pointer, address, library
+from dressage.native.face import Double, Int64, Pointer, address
+
+from .libraries import library_for
 
 REALS: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
 C_REALS: dict[str, Any] = {"f32": ctypes.c_float, "f64": ctypes.c_double}
@@ -50,7 +52,7 @@ def test_gae(real: str, T: int, N: int, seed: int, gamma: float) -> None:
     given_arrays = episode_arrays(real, T, N, seed)
     expected = gae(**given_arrays, gamma=gamma, gae_lambda=0.95)
     found = [np.empty((T, N), REALS[real]) for _ in range(2)]
-    call = library().kernel(
+    call = library_for(real).kernel(
         "gae", real, [Int64, Int64, *[Pointer] * 5, Double, Double, *[Pointer] * 2]
     )
     inputs = [address(array, array.dtype.type) for array in given_arrays.values()]
@@ -70,7 +72,7 @@ def test_lambda_returns(real: str, T: int, N: int, seed: int, lam: float) -> Non
     arrays["next_value"] = np.nan_to_num(arrays["next_value"])
     expected = lambda_returns(**arrays, gamma=0.99, return_lambda=lam)
     found = np.empty((T, N), REALS[real])
-    call = library().kernel(
+    call = library_for(real).kernel(
         "lambda_returns", real, [Int64, Int64, *[Pointer] * 4, Double, Double, Pointer]
     )
     call(T, N, *(array.ctypes.data for array in arrays.values()), 0.99, lam, found.ctypes.data)
@@ -88,7 +90,7 @@ def test_running_moments_and_observations(real: str, rows: list[int], size: int,
     rng = np.random.default_rng(seed)
     python = ObsNormalizer(size, clip=5.0)
     native, mean, m2 = Moments.like(python.moments)
-    update = library().kernel("moments_update", real, [Pointer, Int64, Pointer, Pointer])
+    update = library_for(real).kernel("moments_update", real, [Pointer, Int64, Pointer, Pointer])
     scratch = np.empty(2 * size)
     for count in rows:
         batch = (rng.normal(size=(count, size)) * 7 + 100).astype(REALS[real])
@@ -100,11 +102,11 @@ def test_running_moments_and_observations(real: str, rows: list[int], size: int,
     if real == "f64":
         return
     mean_f32, scale, out = np.empty(size, "f4"), np.empty(size, "f4"), np.empty_like(batch)
-    library().kernel("obs_scale", real, [Pointer] * 3)(
+    library_for(real).kernel("obs_scale", real, [Pointer] * 3)(
         ctypes.byref(native), mean_f32.ctypes.data, scale.ctypes.data
     )
     kinds = [Int64, Int64, *[Pointer] * 3, C_REALS[real], Pointer]
-    library().kernel("obs_normalise", real, kinds)(
+    library_for(real).kernel("obs_normalise", real, kinds)(
         count, size, batch.ctypes.data, mean_f32.ctypes.data, scale.ctypes.data, 5.0,
         out.ctypes.data,
     )  # fmt: skip
@@ -117,7 +119,7 @@ def test_rewards(T: int, N: int) -> None:
     native, mean, m2 = Moments.like(python.moments)
     discounted, scratch = np.zeros(N), np.empty((T, N))
     kinds = [Pointer, Pointer, Int64, Int64, *[Pointer] * 3, Double, C_REALS["f32"]]
-    call = library().kernel("reward_normalise", "f32", [*kinds, Pointer, Pointer])
+    call = library_for("f32").kernel("reward_normalise", "f32", [*kinds, Pointer, Pointer])
     for seed in range(4):
         arrays = episode_arrays("f32", T, N, seed)
         reward, terminated, truncated = (

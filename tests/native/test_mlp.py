@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -22,18 +23,31 @@ def test_products(m: int, n: int, k: int, dtype: Any) -> None:
     random = np.random.default_rng(m)
     a, b = random.normal(size=(m, k)).astype(dtype), random.normal(size=(k, n)).astype(dtype)
     bias, c = random.normal(size=n).astype(dtype), random.normal(size=(m, n)).astype(dtype)
-    scratch = np.full(kernel("gemm_packed_count", dtype, Long)(Long(n), Long(k)), np.nan, dtype)
-    sizes, product = (Long(m), Long(n), Long(k)), a.astype(float) @ b.astype(float)
+    packed = np.full(kernel("gemm_packed_count", dtype, Long)(Long(n), Long(k)), np.nan, dtype)
+    product = a.astype(float) @ b.astype(float)
     limit = 1e-5 if dtype is np.float32 else 1e-14
 
-    found = np.full((m, n), np.nan, dtype)
-    turned = np.ascontiguousarray(b.T)
-    kernel("gemm_nt", dtype)(*sizes, *map(pointer, (a, turned, bias, found, scratch)))
-    assert error(found, product + bias) < limit
-    kernel("gemm_nn", dtype)(*sizes, *map(pointer, (a, b, found, scratch)))
-    assert error(found, product) < limit
+    def multiply(shift: Any, accumulate: bool, out: np.ndarray) -> np.ndarray:
+        sizes = (Long(m), Long(n), Long(k))
+        more = (pointer(packed), pointer(shift), ctypes.c_bool(accumulate), pointer(out), Long(n))
+        kernel("gemm_packed", dtype)(*sizes, pointer(a), Long(k), *more)
+        return out
+
+    kernel("gemm_pack", dtype)(Long(n), Long(k), pointer(b), Long(n), pointer(packed))
+    assert error(multiply(None, False, np.full_like(c, np.nan)), product) < limit
+    assert error(multiply(None, True, c.copy()), product + c) < limit
+    turned, packed[:] = np.ascontiguousarray(b.T), np.nan
+    kernel("gemm_pack_transposed", dtype)(
+        Long(n), Long(k), pointer(turned), Long(k), pointer(packed)
+    )
+    assert error(multiply(bias, False, np.full_like(c, np.nan)), product + bias) < limit
+
+    wide = np.full((k, n + 16), np.nan, dtype)  # whole vectors are read, and not used
+    wide[:, :n] = b
     found, turned = c.copy(), np.ascontiguousarray(a.T)
-    kernel("gemm_tn", dtype)(*sizes, *map(pointer, (turned, b, found, scratch)))
+    sizes = (Long(m), Long(n), Long(k))
+    given = (pointer(turned), Long(m), pointer(wide), Long(n + 16), pointer(found), Long(n))
+    kernel("gemm_tn_padded", dtype)(*sizes, *given)
     assert error(found, product + c) < limit
 
 

@@ -106,28 +106,21 @@ void gemm_pack_transposed(int64_t n, int64_t k, const real *b, int64_t ldb, real
     pack(n, k, b, ldb, 1, packed);
 }
 
-/* b in panels, each [k, width]; a as in `block`. */
-INLINE void product(int64_t m, int64_t n, int64_t k, const real *a, int64_t a_row, int64_t a_step,
-                    const real *packed, const real *bias, bool accumulate, real *c, int64_t ldc) {
+void gemm_packed(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *packed,
+                 const real *bias, bool accumulate, real *c, int64_t ldc) {
     for (int64_t start = 0; start < k || start == 0; start += DEPTH) {
         const int64_t depth = k - start < DEPTH ? k - start : DEPTH;
-        const real *from = a + start * a_step;
         const bool add = accumulate || start > 0;
         for (int64_t j = 0; j < n; j += PANEL) {
             const int64_t width = panel_width(n - j);
             const real *b = packed + j * k + start * width;
             const real *shift = bias && start == 0 ? bias + j : NULL;
             if (width == PANEL)
-                panel(2, m, n - j, depth, from, a_row, a_step, b, PANEL, shift, add, c + j, ldc);
+                panel(2, m, n - j, depth, a + start, lda, 1, b, PANEL, shift, add, c + j, ldc);
             else
-                panel(1, m, n - j, depth, from, a_row, a_step, b, VL, shift, add, c + j, ldc);
+                panel(1, m, n - j, depth, a + start, lda, 1, b, VL, shift, add, c + j, ldc);
         }
     }
-}
-
-void gemm_packed(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *packed,
-                 const real *bias, bool accumulate, real *c, int64_t ldc) {
-    product(m, n, k, a, lda, 1, packed, bias, accumulate, c, ldc);
 }
 
 void gemm_tn_padded(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
@@ -138,22 +131,4 @@ void gemm_tn_padded(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda,
         else
             panel(1, m, n - j, k, a, 1, lda, b + j, ldb, NULL, true, c + j, ldc);
     }
-}
-
-void gemm_nt(int64_t m, int64_t n, int64_t k, const real *a, const real *b, const real *bias,
-             real *c, real *scratch) {
-    gemm_pack_transposed(n, k, b, k, scratch);
-    product(m, n, k, a, k, 1, scratch, bias, false, c, n);
-}
-
-void gemm_nn(int64_t m, int64_t n, int64_t k, const real *a, const real *b, real *c,
-             real *scratch) {
-    gemm_pack(n, k, b, n, scratch);
-    product(m, n, k, a, k, 1, scratch, NULL, false, c, n);
-}
-
-void gemm_tn(int64_t m, int64_t n, int64_t k, const real *a, const real *b, real *c,
-             real *scratch) {
-    gemm_pack(n, k, b, n, scratch);
-    product(m, n, k, a, 1, m, scratch, NULL, true, c, n);
 }

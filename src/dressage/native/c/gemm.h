@@ -22,15 +22,4 @@ void gemm_packed(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, co
 void gemm_tn_padded(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
                     int64_t ldb, real *c, int64_t ldc);
 
-/* The same for matrices without padding; `scratch` holds gemm_packed_count(n, k) numbers. */
-#define gemm_nt NAME(gemm_nt)
-void gemm_nt(int64_t m, int64_t n, int64_t k, const real *a, const real *b, const real *bias,
-             real *c, real *scratch); /* c = a [m, k] · bᵀ + bias, b [n, k] */
-#define gemm_nn NAME(gemm_nn)
-void gemm_nn(int64_t m, int64_t n, int64_t k, const real *a, const real *b, real *c,
-             real *scratch); /* c = a [m, k] · b [k, n] */
-#define gemm_tn NAME(gemm_tn)
-void gemm_tn(int64_t m, int64_t n, int64_t k, const real *a, const real *b, real *c,
-             real *scratch); /* c += aᵀ · b, a [k, m], b [k, n] */
-
 #endif

@@ -15,84 +15,35 @@ from dressage.algos.actor_critic import learning_rates
 from dressage.algos.on_policy import policy_change
 from dressage.core.learner import Learner
 from dressage.core.steps import Steps
-from dressage.core.summaries import mean_of
-from dressage.native import library
+from dressage.core.summaries import combined
+from dressage.native.structs import (
+    ACTIVATIONS,
+    CHUNKS,
+    FAMILIES,
+    OPTIMIZERS,
+    LearnerState,
+    LossSettings,
+    NetShape,
+    OptimSettings,
+    RolloutRows,
+    UpdateMetrics,
+    UpdateSettings,
+)
 from dressage.nets.actor_critic import ActorCritic
 
-CHUNKS = ("policy", "value", "shared")
-ACTIVATIONS = ("tanh", "relu", "gelu", "elu", "silu")
-OPTIMIZERS = ("adam", "adamw", "sgd", "rmsprop", "rmsprop_tf")
-FAMILIES = {"ppo": ppo, "a2c": a2c, "reinforce": reinforce}
+from .libraries import library_for
+
+ALGOS: dict[str, Any] = {"ppo": ppo, "a2c": a2c, "reinforce": reinforce}
 Int, Long, Double, Pointer = ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
-
-
-def structure(name: str, *fields: tuple[str, Any]) -> type[ctypes.Structure]:
-    return type(name, (ctypes.Structure,), {"_fields_": list(fields)})
-
-
-NetShape = structure(
-    "NetShape",
-    *((name, Int) for name in ("obs_size", "shared", "activation", "layer_norm")),
-    *((name, Int) for name in ("policy_depth", "value_depth")),
-    *((name, Int * 8) for name in ("policy_widths", "value_widths")),
-    *((name, Int) for name in ("n_choices", "continuous", "squash")),
-    ("categories", Pointer),
-)
-LossSettings = structure(
-    "LossSettings",
-    *((name, Int) for name in ("family", "normalize_advantage", "clip_value", "baseline")),
-    *((name, Double) for name in ("clip_range", "clip_range_vf", "ent_coef", "vf_coef")),
-)
-OptimSettings = structure(
-    "OptimSettings",
-    ("kind", Int),
-    *((n, Double) for n in ("beta1", "beta2", "alpha", "eps", "weight_decay", "momentum")),
-)
-UpdateSettings = structure(
-    "UpdateSettings",
-    ("loss", LossSettings),
-    ("optimizer", OptimSettings),
-    ("learning_rate", Double * 3),
-    ("max_grad_norm", Double),
-    ("target_kl", Double),
-    ("batch_size", Long),
-    *((name, Int) for name in ("n_epochs", "n_threads", "inspect")),
-)
-RolloutRows = structure(
-    "RolloutRows",
-    ("rows", Long),
-    *((n, Pointer) for n in ("obs", "action", "mask", "log_prob", "value", "advantage")),
-    *((name, Pointer) for name in ("returns", "weight", "order")),
-)
-LearnerState = structure(
-    "LearnerState",
-    *((name, Pointer) for name in ("parameters", "first", "second")),
-    ("steps", Long),
-)
-METRICS: dict[str, tuple[str, ...]] = {
-    "train/loss/policy": (),
-    "train/loss/value": (),
-    "train/loss/entropy": (),
-    "train/loss/total": (),
-    "train/metrics/entropy": (),
-    "train/metrics/kl_divergence": (),
-    "train/metrics/clip_fraction": (),
-    "train/metrics/ratio_max": (),
-    "train/metrics/value_clip_fraction": (),
-    "train/metrics/grad_norm": CHUNKS,
-    "train/metrics/grad_norm/total": (),
-    "train/metrics/grad_clipped": (),
-    "train/metrics/skipped_updates": (),
-    "train/metrics/weight_norm": CHUNKS,
-    "train/metrics/update_to_weight": CHUNKS,
-    "train/metrics/dormant_share": CHUNKS,
-    "minibatches": (),
+METRIC_NAMES = {  # of UpdateMetrics' fields; others are called alike
+    "policy": "train/loss/policy",
+    "value": "train/loss/value",
+    "entropy_loss": "train/loss/entropy",
+    "total": "train/loss/total",
+    "kl": "train/metrics/kl_divergence",
+    "grad_norm_total": "train/metrics/grad_norm/total",
+    "skipped": "train/metrics/skipped_updates",
 }
-METRIC_NAMES = [
-    name
-    for key, parts in METRICS.items()
-    for name in ([f"{key}/{part}" for part in parts] if parts else [key])
-]
 
 
 def address(array: np.ndarray | None) -> int | None:
@@ -108,7 +59,8 @@ def real_of(dtype: Any) -> str:
 
 def kernel(name: str, dtype: Any, result: Any = None) -> Any:
     """The C function, for calls with ctypes' own arguments."""
-    found = library().kernel(name, real_of(dtype), [], result)
+    real = real_of(dtype)
+    found = library_for(real).kernel(name, real, [], result)
     found.argtypes = None
     return found
 
@@ -162,7 +114,7 @@ class Case:
     ) -> None:
         self.family, self.dtype, self.rows = family, np.dtype(dtype), rows
         self.obs_size, self.categories, self.continuous = obs_size, tuple(categories), continuous
-        self.cfg: Any = FAMILIES[family].Config(**settings)
+        self.cfg: Any = ALGOS[family].Config(**settings)
         self.batch_size = batch_size or rows
         self.random = np.random.default_rng(seed)
         self.learner = self._learner(seed)
@@ -194,10 +146,14 @@ class Case:
         learner = Learner()
         learner.add_net("actor_critic", net)
         chunks = net.chunks()
-        if self.family == "reinforce" and not self.cfg.baseline:
-            chunks.pop("value")
+        if self.family == "reinforce":  # as its init does
+            value = {"value": chunks.pop("value")}
+            learner.add_group("policy", chunks, self.cfg)
+            if self.cfg.baseline:
+                learner.add_group("value", value, self.cfg)
+            return learner
         learner.add_group("all", chunks, self.cfg)
-        learner.set_learning_rate("all", learning_rates(learner, self.cfg))
+        learner.set_optimizer("all", self.cfg, learning_rates(learner, self.cfg))
         return learner
 
     def _rollout(self, masked: bool) -> dict[str, np.ndarray]:
@@ -245,20 +201,35 @@ class Case:
         flat = [p.detach().numpy().ravel() for chunk in chunks for p in chunk.parameters()]
         return np.concatenate(flat).astype(self.dtype)
 
-    def gradients(self) -> np.ndarray:
-        chunks = self.net.chunks().values()
-        zero = torch.zeros
+    def families(self) -> tuple[str, ...]:
+        """The losses of one update, each of which has an optimizer of its own."""
+        both = self.family == "reinforce" and self.cfg.baseline
+        return ("reinforce", "baseline") if both else (self.family,)
+
+    def gradient(self, family: str) -> tuple[np.ndarray, float]:
+        """Torch's gradient of what the loss's optimizer steps, and the loss."""
+        for group in self.learner.groups.values():
+            group.gradient.zero_()
+        batch = self.learner.tensors(self.steps(slice(None)))
+        if family == "baseline":
+            total, _ = reinforce.baseline_loss(self.learner.nets, batch)
+        else:
+            loss = getattr(ALGOS[family], f"{family}_loss")
+            total, _ = loss(self.learner.nets, batch, self.cfg)
+        total.backward()
+        group = {"reinforce": "policy", "baseline": "value"}.get(family, "all")
+        stepped = self.learner.groups[group].gradients
         found = [
-            (zero(p.shape) if p.grad is None else p.grad).numpy().ravel()
-            for chunk in chunks
-            for p in chunk.parameters()
+            stepped[name].numpy() if name in stepped else np.zeros(size, self.dtype)
+            for name, chunk in self.net.chunks().items()
+            for size in [sum(p.numel() for p in chunk.parameters())]
         ]
-        return np.concatenate(found).astype(self.dtype)
+        return np.concatenate(found), total.item()
 
     def steps(self, rows: Any) -> Steps:
-        taken = {name: torch.from_numpy(x[rows]) for name, x in self.data.items()}
+        taken = {name: x[rows] for name, x in self.data.items()}
         extras = {k: x for k, x in taken.items() if k not in ("obs", "action")}
-        extras["first"] = torch.zeros(len(taken["obs"]), dtype=torch.bool)
+        extras["first"] = np.zeros(len(taken["obs"]), np.bool_)
         return Steps(taken["obs"], taken["action"], None, None, None, None, extras)
 
     def order(self, epochs: int) -> np.ndarray:
@@ -266,41 +237,42 @@ class Case:
             np.int32
         )
 
-    def loss(self, rows: Any) -> tuple[Any, dict[str, Any]]:
-        loss = getattr(FAMILIES[self.family], f"{self.family}_loss")
-        return loss(self.learner.nets, self.steps(rows), self.cfg)  # type: ignore[no-any-return]
-
     def torch_update(self, order: np.ndarray, inspect: bool = False) -> dict[str, float]:
         """What the algorithms' `update` does, with the shuffles given."""
-        self.learner.inspect_next = inspect
+        learner, cfg = self.learner, self.cfg
+        learner.inspect_next = inspect
+        if self.family == "reinforce":
+            memory: Any = SimpleNamespace(batches=lambda rng: [self.steps(slice(None))])
+            return reinforce.update(learner, memory, None, cfg)  # type: ignore[arg-type]
+        loss = getattr(ALGOS[self.family], f"{self.family}_loss")
         collected: list[dict[str, Any]] = []
         for i in range(order.shape[0] * (self.rows // self.batch_size)):
             epoch, at = divmod(i, self.rows // self.batch_size)
             rows = order[epoch, at * self.batch_size :][: self.batch_size]
-            loss = getattr(FAMILIES[self.family], f"{self.family}_loss")
-            collected.append(self.learner.step("all", loss, self.steps(rows), self.cfg))
-            if getattr(self.cfg, "target_kl", None) is None:
+            collected.append(learner.step("all", loss, learner.tensors(self.steps(rows)), cfg))
+            if getattr(cfg, "target_kl", None) is None:
                 continue
-            if float(collected[-1]["train/metrics/kl_divergence"]) > 1.5 * self.cfg.target_kl:
+            if float(collected[-1]["train/metrics/kl_divergence"]) > 1.5 * cfg.target_kl:
                 break
         if inspect and self.family != "ppo":
-            collected[-1] |= policy_change(self.learner, self.steps(slice(None)))
-        return mean_of(collected) | {"minibatches": len(collected)}
+            collected[-1] |= policy_change(learner, learner.tensors(self.steps(slice(None))))
+        return combined(collected) | {"minibatches": len(collected)}
 
     # -- the same in C ---------------------------------------------------------------------------
 
-    def settings(self, epochs: int, threads: int = 1, inspect: bool = False) -> Any:
+    def settings(
+        self, epochs: int, threads: int = 1, inspect: bool = False, family: str = ""
+    ) -> UpdateSettings:
         cfg = self.cfg
         clip_vf = getattr(cfg, "clip_range_vf", None)
         loss = LossSettings(
-            list(FAMILIES).index(self.family),
+            FAMILIES.index(family or self.family),
             cfg.normalize_advantage == "minibatch",
             clip_vf is not None,
-            getattr(cfg, "baseline", True),
             getattr(cfg, "clip_range", 0.0),
             clip_vf or 0.0,
             cfg.ent_coef,
-            cfg.vf_coef,
+            getattr(cfg, "vf_coef", 1.0),
         )
         optimizer = OptimSettings(
             OPTIMIZERS.index(cfg.optimizer),
@@ -315,7 +287,7 @@ class Case:
         return UpdateSettings(
             loss,
             optimizer,
-            (Double * 3)(cfg.learning_rate, value_rate, cfg.learning_rate),
+            (Double * len(CHUNKS))(cfg.learning_rate, value_rate, cfg.learning_rate),
             cfg.max_grad_norm,
             getattr(cfg, "target_kl", None) or 0.0,
             self.batch_size,
@@ -342,7 +314,7 @@ class NativeLearner:
             pointer(self.first),
             pointer(self.second),
         )
-        self.steps = 0
+        self.steps = dict.fromkeys(case.families(), 0)
 
     def _call(self, name: str, *arguments: Any, result: Any = None) -> Any:
         return kernel(name, self.case.dtype, result)(*arguments)
@@ -362,32 +334,47 @@ class NativeLearner:
     def update(
         self, order: np.ndarray | None, epochs: int = 1, threads: int = 1, inspect: bool = False
     ) -> dict[str, float]:
-        settings = self.case.settings(epochs, threads, inspect)
+        """Epochs of minibatches; REINFORCE: the policy's step, then those of its baseline."""
+        case = self.case
+        if case.family != "reinforce":
+            return self._update(case.family, order, epochs, threads, inspect)
+        metrics = self._update("reinforce", None, 1, threads, inspect)
+        if case.cfg.baseline:
+            steps = case.cfg.baseline_steps
+            metrics = self._update("baseline", None, steps, threads, inspect) | metrics
+        metrics.pop("minibatches")
+        return metrics
+
+    def _update(
+        self, family: str, order: np.ndarray | None, epochs: int, threads: int, inspect: bool
+    ) -> dict[str, float]:
+        settings = self.case.settings(epochs, threads, inspect, family)
         state = LearnerState(
-            address(self.parameters), address(self.first), address(self.second), self.steps
+            address(self.parameters), address(self.first), address(self.second), self.steps[family]
         )
-        found, memory = np.zeros(len(METRIC_NAMES)), self._memory(settings)
-        rows = self._rows(order)
+        found, memory, rows = UpdateMetrics(), self._memory(settings), self._rows(order)
         done = self._call(
             "update_epochs",
-            *(ctypes.byref(x) for x in (self.case.shape, settings, rows, state)),
-            pointer(found),
+            *(ctypes.byref(x) for x in (self.case.shape, settings, rows, state, found)),
             pointer(memory),
             result=Long,
         )
         assert done > 0
-        self.steps = state.steps
+        self.steps[family] = state.steps
         return named(found)
 
-    def gradient(self, inspect: bool = False) -> tuple[np.ndarray, dict[str, float]]:
-        settings = self.case.settings(1, 1, inspect)
+    def gradient(
+        self, inspect: bool = False, family: str = ""
+    ) -> tuple[np.ndarray, dict[str, float]]:
+        settings = self.case.settings(1, 1, inspect, family)
         gradient = np.zeros_like(self.parameters)
-        found, memory = np.zeros(len(METRIC_NAMES)), self._memory(settings)
-        rows = self._rows(None)
+        found, memory, rows = UpdateMetrics(), self._memory(settings), self._rows(None)
         self._call(
             "update_gradient",
             *(ctypes.byref(x) for x in (self.case.shape, settings, rows)),
-            *(pointer(x) for x in (self.parameters, gradient, found, memory)),
+            *(pointer(x) for x in (self.parameters, gradient)),
+            ctypes.byref(found),
+            pointer(memory),
             result=Long,
         )
         return gradient, named(found)
@@ -413,9 +400,21 @@ def pointer(array: np.ndarray | None) -> Any:
     return Pointer(address(array))
 
 
-def named(found: np.ndarray) -> dict[str, float]:
-    pairs = zip(METRIC_NAMES, found.tolist(), strict=True)
-    return {name: value for name, value in pairs if not np.isnan(value)}
+def named(found: UpdateMetrics) -> dict[str, float]:
+    """What was measured, by torch's names."""
+    values: dict[str, float] = {"minibatches": found.minibatches}
+    for field, kind in UpdateMetrics._fields_[:-1]:
+        name, value = METRIC_NAMES.get(field, f"train/metrics/{field}"), getattr(found, field)
+        if kind is Double:
+            values[name] = value
+        else:
+            values |= {f"{name}/{chunk}": x for chunk, x in zip(CHUNKS, value, strict=True)}
+    return {name: value for name, value in values.items() if not np.isnan(value)}
+
+
+def loss_metric(family: str) -> str:
+    """Under which name C tells what torch differentiates."""
+    return "train/loss/value" if family == "baseline" else "train/loss/total"
 
 
 def error(found: np.ndarray, expected: np.ndarray) -> float:

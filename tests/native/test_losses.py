@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from .kernels import ACTIVATIONS, OPTIMIZERS, Case, error
+from .kernels import ACTIVATIONS, OPTIMIZERS, Case, error, loss_metric
 
 DISCRETE = {"categories": (3,)}
 MULTI = {"categories": (3, 2, 4)}
@@ -17,6 +17,7 @@ SQUASHED = {"continuous": 2, "squash": True}
 MIXED = {"categories": (3, 2), "continuous": 2}
 SMALL = {"net_arch": [16, 13], "rows": 96, "batch_size": 24, "learning_rate": 1e-2}
 WHOLE = SMALL | {"batch_size": None}
+REINFORCE = {"family": "reinforce", "baseline_steps": 3}
 
 CASES: dict[str, dict[str, Any]] = {
     "discrete": SMALL | DISCRETE,
@@ -49,7 +50,20 @@ CASES: dict[str, dict[str, Any]] = {
     **{f"plain {n}": SMALL | DISCRETE | {"optimizer": n} for n in OPTIMIZERS},
     "A2C": WHOLE | DISCRETE | {"family": "a2c", "ent_coef": 0.01},
     "A2C Gaussian": WHOLE | GAUSSIAN | {"family": "a2c", "ent_coef": 0.01, "share_features": True},
-    "REINFORCE": WHOLE | DISCRETE | {"family": "reinforce", "ent_coef": 0.01},
+    "REINFORCE": WHOLE | DISCRETE | REINFORCE | {"ent_coef": 0.01, "value_learning_rate": 3e-3},
+    "REINFORCE shared": WHOLE | GAUSSIAN | REINFORCE | {"share_features": True},
+    "REINFORCE shared norm": WHOLE
+    | MIXED
+    | REINFORCE
+    | {"share_features": True, "layer_norm": True},
+    "REINFORCE linear shared": WHOLE
+    | DISCRETE
+    | REINFORCE
+    | {"net_arch": [], "share_features": True},
+    "REINFORCE own widths": WHOLE
+    | DISCRETE
+    | REINFORCE
+    | {"net_arch": {"policy": [], "value": [33, 9]}, "optimizer": "rmsprop", "momentum": 0.5},
     "REINFORCE bare": WHOLE | DISCRETE | {"family": "reinforce", "baseline": False},
     "REINFORCE bare shared": WHOLE
     | SQUASHED
@@ -68,10 +82,12 @@ def same(found: dict[str, float], expected: dict[str, float], tolerance: float) 
 def test_twenty_updates_are_torchs(name: str) -> None:
     case = Case(**CASES[name])
     native = case.native()
-    order = case.order(20 // (case.rows // case.batch_size))
-    found = native.update(order, len(order), inspect=True)
-    expected = case.torch_update(order, inspect=True)
-    assert native.steps == 20
+    calls = 20 if case.family == "reinforce" else 1  # it takes one step of the policy a rollout
+    order = case.order(20 // calls // (case.rows // case.batch_size))
+    for _ in range(calls):
+        found = native.update(order, len(order), inspect=True)
+        expected = case.torch_update(order, inspect=True)
+    assert native.steps[case.family] == 20
     assert error(native.parameters, case.parameters()) < 1e-9
     same(found, expected, 1e-6)  # torch keeps some metrics in float
 
@@ -84,8 +100,8 @@ def test_float_gradients(name: str) -> None:
         for mine, other in zip(judge.net.parameters(), case.net.parameters(), strict=True):
             mine.copy_(other)
     judge.data = {k: x if x.dtype == bool else x.astype(float) for k, x in case.data.items()}
-    gradient, metrics = case.native().gradient()
-    total, _ = judge.loss(slice(None))
-    total.backward()
-    assert error(gradient, judge.gradients()) < 1e-5
-    assert metrics["train/loss/total"] == pytest.approx(total.item(), rel=1e-5, abs=1e-6)
+    for family in case.families():
+        gradient, metrics = case.native().gradient(family=family)
+        expected, total = judge.gradient(family)
+        assert error(gradient, expected) < 1e-5
+        assert metrics[loss_metric(family)] == pytest.approx(total, rel=1e-5, abs=1e-6)

@@ -9,7 +9,7 @@ Int32, Int64, Double, Pointer = ctypes.c_int32, ctypes.c_int64, ctypes.c_double,
 CHUNKS = ("policy", "value", "shared")
 ACTIVATIONS = ("tanh", "relu", "gelu", "elu", "silu")
 OPTIMIZERS = ("adam", "adamw", "sgd", "rmsprop", "rmsprop_tf")
-FAMILIES = ("ppo", "a2c", "reinforce")
+FAMILIES = ("ppo", "a2c", "reinforce", "baseline")
 MOST_LAYERS = 8
 
 
@@ -39,7 +39,6 @@ class LossSettings(ctypes.Structure):
         ("family", Int32),
         ("normalize_advantage", Int32),
         ("clip_value", Int32),
-        ("baseline", Int32),
         ("clip_range", Double),
         ("clip_range_vf", Double),
         ("ent_coef", Double),

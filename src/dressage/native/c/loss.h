@@ -4,15 +4,17 @@
 #ifndef DRESSAGE_LOSS_H
 #define DRESSAGE_LOSS_H
 
+#include <math.h>
+
 #include "dressage.h"
 
-enum loss_family { LOSS_PPO, LOSS_A2C, LOSS_REINFORCE };
+/* REINFORCE looks at the policy alone, its baseline at the value alone; the others at both. */
+enum loss_family { LOSS_PPO, LOSS_A2C, LOSS_REINFORCE, LOSS_BASELINE, LOSSES };
 
 typedef struct {
     int32_t family;
     int32_t normalize_advantage; /* PPO: over each minibatch */
     int32_t clip_value;          /* PPO: whether clip_range_vf is in force */
-    int32_t baseline;            /* REINFORCE: 0 leaves the value network alone */
     double clip_range, clip_range_vf, ent_coef, vf_coef;
 } loss_settings;
 
@@ -35,16 +37,23 @@ void ppo_loss(const loss_settings *settings, const loss_rows *rows, loss_sums *s
 void a2c_loss(const loss_settings *settings, const loss_rows *rows, loss_sums *sums);
 #define reinforce_loss NAME(reinforce_loss)
 void reinforce_loss(const loss_settings *settings, const loss_rows *rows, loss_sums *sums);
+#define baseline_loss NAME(baseline_loss)
+void baseline_loss(const loss_settings *settings, const loss_rows *rows, loss_sums *sums);
 
-/* d mean((value - returns)^2) / d value, weighted; A2C's and REINFORCE's value_loss. */
-static inline __attribute__((unused)) void value_loss(const loss_settings *s, const loss_rows *r,
+/* a2c.value_loss, mean((value - returns)^2), times `coefficient`. */
+static inline __attribute__((unused)) void value_loss(double coefficient, const loss_rows *r,
                                                       loss_sums *sums) {
-    const real weight = (real)(2 * s->vf_coef / (double)r->batch);
+    const real weight = (real)(2 * coefficient / (double)r->batch);
     for (int64_t i = 0; i < r->rows; i++) {
         const real error = r->value[i] - r->returns[i];
         sums->value += (double)(error * error);
         r->d_value[i] = weight * error;
     }
+}
+
+/* torch.max: a NaN on either side stays. */
+static inline __attribute__((unused)) double larger(double a, double b) {
+    return a > b || isnan(a) ? a : b;
 }
 
 #endif

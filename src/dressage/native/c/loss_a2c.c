@@ -10,5 +10,5 @@ void a2c_loss(const loss_settings *s, const loss_rows *r, loss_sums *sums) {
         r->d_log_prob[i] = weight * r->advantage[i];
         r->d_entropy[i] = entropy_weight;
     }
-    value_loss(s, r, sums);
+    value_loss(s->vf_coef, r, sums);
 }

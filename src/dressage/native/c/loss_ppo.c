@@ -1,8 +1,6 @@
 /* algos/ppo.py: ppo_loss = policy_loss + vf_coef value_loss - ent_coef entropy, all of them means. */
 #include "loss.h"
 
-#include <math.h>
-
 #ifdef REAL_IS_DOUBLE
 #define EXP exp
 #else
@@ -34,7 +32,7 @@ static void policy_loss(const loss_settings *s, const loss_rows *r, loss_sums *s
         sums->policy -= (double)(plain < clipped ? plain : clipped);
         sums->kl += (double)(ratio - 1 - log_ratio);
         sums->clipped += (ratio > 1 ? ratio - 1 : 1 - ratio) > eps;
-        if (!((double)ratio <= sums->ratio_max)) sums->ratio_max = (double)ratio;
+        sums->ratio_max = larger(sums->ratio_max, (double)ratio);
         /* a NaN counts as the worse, as in torch: it must not vanish in a comparison */
         if (isnan(plain)) sums->policy = (double)plain, r->d_log_prob[i] = plain;
     }
@@ -63,7 +61,7 @@ void ppo_loss(const loss_settings *s, const loss_rows *r, loss_sums *sums) {
     if (s->clip_value)
         clipped_value_loss(s, r, sums);
     else
-        value_loss(s, r, sums);
+        value_loss(s->vf_coef, r, sums);
     const real weight = (real)(-s->ent_coef / (double)r->batch);
     for (int64_t i = 0; i < r->rows; i++) {
         sums->entropy += (double)r->entropy[i];

@@ -1,5 +1,5 @@
-/* algos/reinforce.py: reinforce_loss = -mean(log_prob w A) - ent_coef mean(w entropy), and with a
-   baseline + vf_coef mean((v - R)^2); w is 0 for steps without a return, and has mean 1. */
+/* algos/reinforce.py: reinforce_loss = -mean(log_prob w A) - ent_coef mean(w entropy), where w is 0
+   for steps without a return and has mean 1; baseline_loss = mean((v - R)^2). */
 #include "loss.h"
 
 void reinforce_loss(const loss_settings *s, const loss_rows *r, loss_sums *sums) {
@@ -10,5 +10,9 @@ void reinforce_loss(const loss_settings *s, const loss_rows *r, loss_sums *sums)
         r->d_log_prob[i] = (real)(-1.0 / (double)r->batch) * weighted;
         r->d_entropy[i] = (real)(-s->ent_coef / (double)r->batch) * r->weight[i];
     }
-    if (s->baseline) value_loss(s, r, sums);
+}
+
+void baseline_loss(const loss_settings *s, const loss_rows *r, loss_sums *sums) {
+    (void)s;
+    value_loss(1, r, sums);
 }

@@ -144,38 +144,48 @@ static void head_backward(const linear_pack *pack, int64_t in, int64_t out, int6
         linear_input_gradient(pack, in, out, rows, dy, ldy, accumulate, delta, stride);
 }
 
-void net_backward(net *n, int64_t rows, bool with_value, real *gradient) {
-    const net_shape *s = &n->shape;
+/* Adds the heads' gradients; `delta` gets that of the policy's features. */
+static void policy_heads_backward(net *n, int64_t rows, real *gradient) {
     const mlp_shape *trunk = &n->policy.shape;
     const int64_t features = mlp_outputs(trunk);
-    real *p = gradient + n->starts[POLICY], *v = gradient + n->starts[VALUE];
-    real *p_head = p + (s->shared ? 0 : mlp_parameters(trunk)) + s->continuous;
-    const bool deep = trunk->depth > 0;
+    real *head = gradient + n->starts[POLICY] + n->shape.continuous;
+    head += n->shape.shared ? 0 : mlp_parameters(trunk);
     if (n->logits_size)
         head_backward(&n->logits, features, n->logits_size, rows, n->policy_features,
-                      n->policy_features_stride, n->logits_rows, n->logits_stride, deep, false,
-                      n->delta, p_head);
-    p_head += n->logits_size * (features + 1);
-    if (s->continuous)
-        head_backward(&n->means, features, s->continuous, rows, n->policy_features,
-                      n->policy_features_stride, n->means_rows, n->means_stride, deep,
-                      n->logits_size > 0, n->delta, p_head);
-    if (s->shared) {
-        if (with_value)
-            head_backward(&n->value_head, features, 1, rows, n->value_features,
-                          n->value_features_stride, n->value_rows, n->value_stride, deep, true,
-                          n->delta, v);
+                      n->policy_features_stride, n->logits_rows, n->logits_stride,
+                      trunk->depth > 0, false, n->delta, head);
+    head += n->logits_size * (features + 1);
+    if (n->shape.continuous)
+        head_backward(&n->means, features, n->shape.continuous, rows, n->policy_features,
+                      n->policy_features_stride, n->means_rows, n->means_stride,
+                      trunk->depth > 0, n->logits_size > 0, n->delta, head);
+}
+
+/* The same for the value; `delta` adds where the policy's is in it. */
+static void value_head_backward(net *n, int64_t rows, bool to_features, bool accumulate,
+                                real *gradient) {
+    const bool shared = n->shape.shared;
+    const mlp_shape *trunk = shared ? &n->policy.shape : &n->value.shape;
+    real *head = gradient + n->starts[VALUE] + (shared ? 0 : mlp_parameters(trunk));
+    head_backward(&n->value_head, mlp_outputs(trunk), 1, rows, n->value_features,
+                  n->value_features_stride, n->value_rows, n->value_stride,
+                  to_features && trunk->depth > 0, accumulate, n->delta, head);
+}
+
+void net_backward(net *n, int64_t rows, bool with_policy, bool with_value, real *gradient) {
+    const bool shared = n->shape.shared;
+    if (with_policy) {
+        policy_heads_backward(n, rows, gradient);
+        if (with_value && shared) value_head_backward(n, rows, true, true, gradient);
         mlp_backward(&n->policy, rows, n->obs, n->obs_stride, n->delta, n->other,
-                     gradient + n->starts[SHARED]);
-        return;
+                     gradient + n->starts[shared ? SHARED : POLICY]);
+    } else if (with_value && shared) {
+        value_head_backward(n, rows, false, false, gradient);
     }
-    mlp_backward(&n->policy, rows, n->obs, n->obs_stride, n->delta, n->other, p);
-    if (!with_value) return;
-    const mlp_shape *value = &n->value.shape;
-    head_backward(&n->value_head, mlp_outputs(value), 1, rows, n->value_features,
-                  n->value_features_stride, n->value_rows, n->value_stride, value->depth > 0, false,
-                  n->delta, v + mlp_parameters(value));
-    mlp_backward(&n->value, rows, n->obs, n->obs_stride, n->delta, n->other, v);
+    if (!with_value || shared) return;
+    value_head_backward(n, rows, true, false, gradient);
+    mlp_backward(&n->value, rows, n->obs, n->obs_stride, n->delta, n->other,
+                 gradient + n->starts[VALUE]);
 }
 
 /* -- acting ------------------------------------------------------------------------------------ */

@@ -57,7 +57,8 @@ void net_forward(net *n, int64_t rows, bool with_policy, bool with_value);
 #define net_heads NAME(net_heads)
 heads_rows net_heads(const net *n, int64_t rows, const uint8_t *mask);
 #define net_backward NAME(net_backward)
-void net_backward(net *n, int64_t rows, bool with_value, real *gradient);
+void net_backward(net *n, int64_t rows, bool with_policy, bool with_value,
+                  real *gradient); /* the value alone leaves a shared trunk out */
 
 /* What acting needs, in `memory` of policy_bytes: load parameters once, then act many times. */
 #define policy_bytes NAME(policy_bytes)

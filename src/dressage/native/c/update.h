@@ -2,7 +2,11 @@
    clipping and optimizer (algos' `update` and core/learner.Learner.step).
 
    A minibatch is cut into blocks of rows by its size alone. Each block has a gradient of its own,
-   and blocks are added in their order, so no result depends on the number of threads. */
+   and blocks are added in their order, so no result depends on the number of threads.
+
+   REINFORCE (algos/reinforce.update) is two calls: the policy's step, whose family trains the
+   policy and a shared trunk, then the baseline's steps, which train the value's own parameters.
+   Both may use the same arrays of moments; each counts its own steps. */
 #ifndef DRESSAGE_UPDATE_H
 #define DRESSAGE_UPDATE_H
 
@@ -10,8 +14,6 @@
 #include "loss.h"
 #include "net.h"
 #include "optim.h"
-
-enum { MOST_THREADS = 64 };
 
 typedef struct {
     loss_settings loss;
@@ -21,7 +23,7 @@ typedef struct {
     double target_kl;   /* PPO: ends an update at 1.5 times this; 0: never */
     int64_t batch_size; /* rows beyond whole minibatches are left out */
     int32_t n_epochs, n_threads;
-    int32_t inspect; /* the first minibatch also measures what is costly */
+    int32_t inspect; /* the first minibatch (a baseline's last) also measures what is costly */
 } update_settings;
 
 /* Rows of a rollout; what the loss does not use may be NULL. */
@@ -39,7 +41,8 @@ typedef struct {
     int64_t steps;                     /* of the optimizer so far */
 } learner_state;
 
-/* Means over minibatches; NaN: not measured. Chunks that are not trained have none. */
+/* Means over minibatches, but the largest ratio_max and the sum of `skipped`; of a baseline what
+   its last minibatch gave. NaN: not measured. Chunks that are not trained have none. */
 typedef struct {
     double policy, value, entropy_loss, total;
     double entropy, kl, clip_fraction, ratio_max, value_clip_fraction;

@@ -381,6 +381,20 @@ def _native_agrees(recipe: EnvRecipe, required: bool) -> bool:
     return not why
 
 
+def all_native(resolved: Resolved) -> bool:
+    """Would environments and updates of such a run both be C?"""
+    run, recipe = resolved.run, make_recipe(resolved)
+    if run.backend not in ("auto", "native") or run.engine == "torch":
+        return False
+    if run.callbacks or run.trackers:  # made for one run a process
+        return False
+    if not _native_agrees(recipe, required=False):
+        return False
+    with _open(recipe, 1, "native", run.scale_actions) as batch:
+        spec = TaskSpec(batch.obs_codec, batch.action_codec, masked=False)
+    return not why_not(resolved.algo, spec, run, resolved.cfg)
+
+
 def _probe(recipe: EnvRecipe, batch: EnvBatch, seed: int) -> Verdict:
     if isinstance(batch, env_batch.NativeBatch):
         return Verdict(True, "native environments are functions of their seed and actions")

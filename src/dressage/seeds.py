@@ -1,54 +1,49 @@
-"""Groups of seeds: several runs of one config, each in a process of its own.
+"""Groups of seeds: several runs of one config, as many at a time as there are cores.
 
 A member is a full run, equal bit for bit to the same seed trained alone. One that fails leaves the
-others running.
+others running. Members train in processes, or on threads of this one where the environment and the
+updates are C.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
-import sys
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from dressage.assemble import make_recipe
+from dressage.assemble import all_native, make_recipe
 from dressage.core.hooks import Hook, MemberState
 from dressage.envs.process import available_cores
 from dressage.errors import ConfigError
-from dressage.presets.resolve import Resolved, unaliased
+from dressage.members import Orders, ProcessWorker, ThreadWorker, Worker, wait_for_one
+from dressage.presets.resolve import Resolved, resolve, unaliased
 from dressage.runs.find import new_run_id, set_last
 from dressage.runs.group import Group, write_group
 from dressage.runs.run import Run, is_run
 from dressage.runs.table import last_row
 
 POLL_SECONDS = 0.25
-Orders = dict[str, Any]  # what a member's process is told; plain values only
 
 
 @dataclass
 class Member:
-    """One seed and the process that trains it."""
+    """One seed and who trains it."""
 
     seed: int
     path: Path
     orders: Orders
-    process: BaseProcess | None = None
-    lifeline: Connection | None = field(default=None, repr=False)  # closes with the parent
+    worker: Worker | None = None
 
     @property
     def status(self) -> str:
-        if self.process is None:
+        if self.worker is None:
             return Run(self.path).status if is_run(self.path) else "waiting"
-        if self.process.is_alive():
+        if self.worker.is_alive():
             return "running"
         status = Run(self.path).status if is_run(self.path) else "failed"
         return "crashed" if status == "running" else status
@@ -74,7 +69,7 @@ def train_group(resolved: Resolved, root: Path, *, hooks: Sequence[Hook] = ()) -
     ]
     _write(path, members)
     set_last(root, path.name)
-    _run_all(path, members, run.env_steps, run.threads, hooks)
+    _run_all(path, members, resolved, hooks)
     return Group(path)
 
 
@@ -94,85 +89,42 @@ def resume_group(
             values = dict(first) | asked | {"seed": entry["seed"], "seeds": 1}
             begin = {"values": values, "sources": {}, "trust": trust}
             members.append(Member(entry["seed"], path, begin))
-    budget = asked.get("env_steps", first["env_steps"])
-    _run_all(group.path, members, budget, first["threads"], hooks)
+    wanted = dict(first) | asked
+    resolved = resolve(wanted["env"], wanted["algo"], wanted, trust=trust, use_preset=False)
+    _run_all(group.path, members, resolved, hooks)
     return Group(group.path)
 
 
-def _run_all(
-    path: Path, members: list[Member], budget: int, threads: int, hooks: Sequence[Hook]
-) -> None:
+def _run_all(path: Path, members: list[Member], resolved: Resolved, hooks: Sequence[Hook]) -> None:
     """As many members at a time as there are cores for; statuses in group.json as they change."""
-    context = multiprocessing.get_context("spawn")
-    at_once = max(1, available_cores() // threads)
+    at_once = max(1, available_cores() // resolved.run.threads)
     waiting = [
         m for m in members if m.status != "finished" or "env_steps" in m.orders.get("resume", {})
     ]
-    stopping = threading.Event()
+    stopping, ended = threading.Event(), threading.Event()
+    context = None if all_native(resolved) else multiprocessing.get_context("spawn")
     known: list[str] = []
     with _forwarded_signals(members, stopping):
         while True:
-            running = [m for m in members if m.process is not None and m.process.is_alive()]
+            running = [m for m in members if m.worker is not None and m.worker.is_alive()]
             while waiting and len(running) < at_once and not stopping.is_set():
-                running.append(_launch(context, waiting.pop(0)))
+                member = waiting.pop(0)
+                if context is None:
+                    member.worker = ThreadWorker(member.orders, member.path, ended)
+                else:
+                    member.worker = ProcessWorker(context, member.orders, member.path)
+                running.append(member)
             statuses = [m.status for m in members]
             if statuses != known:
                 _write(path, members)
                 known = statuses
             if hooks:
-                states = [_state(m, budget) for m in members]
+                states = [_state(m, resolved.run.env_steps) for m in members]
                 for hook in hooks:
                     hook.on_group(states)
             if not running:
                 return
-            time.sleep(POLL_SECONDS)
-
-
-def _launch(context: Any, member: Member) -> Member:
-    theirs, ours = context.Pipe(duplex=False)
-    member.process = context.Process(
-        target=_train_member,
-        args=(member.orders, str(member.path), theirs),
-        name=f"seed-{member.seed}",
-    )
-    member.process.start()
-    theirs.close()
-    member.lifeline = ours
-    return member
-
-
-def _train_member(orders: Orders, path: str, lifeline: Connection) -> None:
-    """The body of a member's process."""
-    from dressage.errors import DressageError
-    from dressage.presets.resolve import resolve
-    from dressage.training import train_new, train_resumed
-
-    if hasattr(os, "setpgrp"):
-        os.setpgrp()  # a Ctrl-C in the terminal is for the parent, which asks each member once
-    threading.Thread(target=_stop_with_parent, args=(lifeline,), daemon=True).start()
-    try:
-        if "resume" in orders:
-            train_resumed(Run(path), orders["resume"], env=None, hooks=(), trust=orders["trust"])
-        else:
-            values = orders["values"]
-            trust = orders["trust"]
-            resolved = resolve(values["env"], values["algo"], values, trust=trust, use_preset=False)
-            resolved.sources.update(orders["sources"])
-            train_new(resolved, Path(path), trust=trust)
-    except DressageError as error:
-        if not is_run(Path(path)):  # else said in the run's own status
-            print(f"{Path(path).name}: {error}", file=sys.stderr, flush=True)
-        os._exit(1)
-    except KeyboardInterrupt:
-        os._exit(1)
-
-
-def _stop_with_parent(lifeline: Connection) -> None:
-    """A parent that is gone, even by kill -9, asks its members to stop cleanly."""
-    try:
-        lifeline.recv_bytes()
-    except (EOFError, OSError):
-        os.kill(os.getpid(), signal.SIGTERM)
+            wait_for_one([m.worker for m in running if m.worker], ended, POLL_SECONDS)
 
 
 class _forwarded_signals:
@@ -191,17 +143,15 @@ class _forwarded_signals:
         again = self.stopping.is_set()
         self.stopping.set()
         for member in self.members:
-            if member.process is not None and member.process.pid and member.process.is_alive():
-                os.kill(member.process.pid, signal.SIGKILL if again else signal.SIGTERM)
+            if member.worker is not None and member.worker.is_alive():
+                member.worker.ask(number, at_once=again)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for number, handler in self.before.items():
             signal.signal(number, handler)
-        for member in self.members:
-            if member.lifeline is not None:
-                member.lifeline.close()
-            if member.process is not None:
-                member.process.join()
+        for member in self.members if kind is None else ():  # else at once: nobody is waited for
+            if member.worker is not None:
+                member.worker.join()
 
 
 def _write(path: Path, members: list[Member]) -> None:

@@ -25,8 +25,9 @@ def train_new(
     env: Any = None,
     hooks: Sequence[Hook] = (),
     trust: bool = True,
+    stop: Stop | None = None,
 ) -> Run:
-    with _stop_on_signals() as stop:
+    with _stop_on_signals(stop) as stop:
         try:
             session = start_run(resolved, path, env=env, hooks=hooks, trust=trust)
         except BaseException:
@@ -39,17 +40,23 @@ def train_new(
 
 
 def train_resumed(
-    run: Run | Group, overrides: dict[str, Any], *, env: Any, hooks: Sequence[Hook], trust: bool
+    run: Run | Group,
+    overrides: dict[str, Any],
+    *,
+    env: Any,
+    hooks: Sequence[Hook],
+    trust: bool,
+    stop: Stop | None = None,
 ) -> Run | Group:
     if isinstance(run, Group):
         from dressage.seeds import resume_group
 
         return resume_group(run, overrides, hooks=hooks, trust=trust)
-    with _stop_on_signals() as stop:
+    with _stop_on_signals(stop) as stop:
         return _drive(resume_run(run, overrides, env=env, hooks=hooks, trust=trust), stop)
 
 
-def _drive(session: Session, stop: _Stop) -> Run:
+def _drive(session: Session, stop: Stop) -> Run:
     """Runs to the end, whatever the end is, and leaves a run that says so."""
     writer = session.writer
     with ending_with(session):
@@ -63,8 +70,8 @@ def _drive(session: Session, stop: _Stop) -> Run:
     return Run(writer.path)
 
 
-class _Stop:
-    """A signal's wish to end, kept until there is a session that can end cleanly."""
+class Stop:
+    """A wish to end, a signal's most often, kept until there is a session that can end cleanly."""
 
     def __init__(self) -> None:
         self.reason: str | None = None
@@ -75,7 +82,7 @@ class _Stop:
         if self.reason is not None:
             session.trainer.request_stop(self.reason)
 
-    def ask(self, number: int, frame: FrameType | None) -> None:
+    def ask(self, number: int, frame: FrameType | None = None) -> None:
         if self.reason is not None:
             raise KeyboardInterrupt
         self.reason = signal.Signals(number).name
@@ -84,9 +91,12 @@ class _Stop:
 
 
 @contextmanager
-def _stop_on_signals() -> Iterator[_Stop]:
-    """Ctrl-C and SIGTERM end the run after its iteration, with a checkpoint; again: at once."""
-    stop = _Stop()
+def _stop_on_signals(given: Stop | None) -> Iterator[Stop]:
+    """Ctrl-C and SIGTERM end the run after its iteration, with a checkpoint; again: at once.
+
+    `given`: somebody else listens, and asks.
+    """
+    stop = given or Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return

@@ -38,7 +38,7 @@ ORDER = (
     ("assemble",),
     ("policy",),
     ("judge",),
-    ("training", "seeds"),  # a group is runs, and a run may be a member: they know each other
+    ("training", "members", "seeds"),  # a group is runs, and a run may be a member: they know each other
     ("project",),
     ("api",),
     ("conformance",),
@@ -163,6 +163,7 @@ QUICK = [
     "dressage.trackers",
     "dressage.assemble",
     "dressage.training",
+    "dressage.members",
     "dressage.seeds",
     "dressage.policy",
     "dressage.ui.cli",
@@ -206,6 +207,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = dressage.train(
         "CartPole-v1",
         runs=root,
+        engine="torch",
         n_envs=2,
         n_steps=32,
         batch_size=32,

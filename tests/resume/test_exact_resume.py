@@ -28,6 +28,7 @@ TINY = {
     "env_steps": 256,
     "net_arch": [8],
     "backend": "inline",
+    "engine": "torch",
     "checkpoint_every": 96,
     "eval_every": 100,
     "eval_episodes": 3,
@@ -100,11 +101,35 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "rmsprop-momentum": {"env": "CartPole-v1", "optimizer": "rmsprop", "momentum": 0.9},
 }
+# Python's environments before a native update, or all of an iteration in C.
+STEPPED = {"engine": "native", "backend": "inline"}
+NATIVE = {"engine": "native", "backend": "native"}
+WHOLE_ROLLOUTS = {"batch_size": None, "n_epochs": None}
+NATIVE_CASES: dict[str, dict[str, Any]] = {
+    "cartpole": {**CASES["cartpole"], **NATIVE},
+    "cartpole-three-envs": {**CASES["cartpole-three-envs"], **NATIVE},
+    "acrobot": {"env": "Acrobot-v1", **NATIVE, "eval_every": 0},
+    "mountain-car": {"env": "MountainCar-v0", **NATIVE, **NORMALISED},
+    "pendulum": {"env": "Pendulum-v1", **NATIVE, **NORMALISED},
+    "mountain-car-continuous": {"env": "MountainCarContinuous-v0", **NATIVE, "squash": True},
+    "schedules": {**CASES["schedules"], **NATIVE},
+    "target-kl": {**CASES["target-kl"], **NATIVE},
+    "adamw-layer-norm": {**CASES["adamw-layer-norm"], **NATIVE},
+    "rmsprop-momentum": {**CASES["rmsprop-momentum"], **NATIVE},
+    "a2c": {"env": "CartPole-v1", "algo": "a2c", **NATIVE, **WHOLE_ROLLOUTS},
+    "reinforce": {"env": "CartPole-v1", "algo": "reinforce", **NATIVE, **WHOLE_ROLLOUTS},
+    "stepped": {**CASES["cartpole"], **STEPPED},
+    "stepped-schedules": {**CASES["schedules"], **STEPPED, "optimizer": "sgd", "momentum": 0.5},
+    "stepped-halfcheetah": {**CASES["halfcheetah"], **STEPPED},
+    "stepped-own-wrapper": {**CASES["own-wrapper"], **STEPPED},
+}
+CASES |= {f"native-{name}": settings for name, settings in NATIVE_CASES.items()}
 
 
 def settings_of(name: str) -> tuple[dict[str, Any], int]:
     settings = {**TINY, **CASES[name]}
-    return settings, settings.pop("stop_at", 100)
+    stop_at = settings.pop("stop_at", 100)
+    return {key: value for key, value in settings.items() if value is not None}, stop_at
 
 
 def unfinished_env_steps(run: Run) -> list[int]:

@@ -107,6 +107,7 @@ NEEDS = Needs(
     masks=True,
     metrics=(*POLICY_METRICS, "train/roll/counted_share"),
     metrics_at_times=(*ON_POLICY_METRICS_AT_TIMES, *VALUE_METRICS),  # the latter: baseline=true
+    native="reinforce",
 )
 
 

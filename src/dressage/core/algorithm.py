@@ -43,6 +43,7 @@ class Task:
 class Algorithm(Protocol):
     """A module is an algorithm when it defines these. See docs/own-algorithm."""
 
+    __name__: str
     Config: type[Settings]
     NEEDS: Needs
 

@@ -44,8 +44,8 @@ class Draws(NamedTuple):
 
 def why_not(algo: Algorithm, spec: Any, run: Any, cfg: Any) -> str:
     """Why a run cannot have the native engine; "" where it can."""
-    if algo.NEEDS.native is None:
-        return f"there is no kernel for {run.algo}"
+    if algo.NEEDS.native is None or not algo.__name__.startswith("dressage.algos."):
+        return f"there is no kernel for {run.algo}"  # one of your own may build on ours, and differ
     if run.device not in ("auto", "cpu"):
         return f"device={run.device}"
     if run.precision != "fp32" or run.compile:
@@ -59,7 +59,7 @@ class NativeAlgorithm:
     """What core/algorithm.Algorithm asks for. Preparing the steps is the definition's own."""
 
     def __init__(self, definition: Algorithm) -> None:
-        self.definition = definition
+        self.definition, self.__name__ = definition, definition.__name__
         self.Config, self.NEEDS = definition.Config, definition.NEEDS
         self.check, self.rollout_length = definition.check, definition.rollout_length
         self.memory, self.prepare = definition.memory, definition.prepare
@@ -148,7 +148,15 @@ class NativeAlgorithm:
         self, learner: NativeLearner, rows: dict[str, Any], cfg: Any
     ) -> dict[str, float]:
         """One step of the policy on the whole rollout, some of the baseline."""
-        raise NotImplementedError
+        count, inspect = len(rows["action"]), learner.inspect_next
+        found = learner.update("policy", update_settings("reinforce", learner, cfg, count), rows)
+        metrics = named_metrics(found, MEASURED)
+        if not cfg.baseline:
+            return metrics
+        settings = update_settings("baseline", learner, cfg, count)
+        settings.n_epochs, learner.inspect_next = cfg.baseline_steps, inspect
+        fitted = named_metrics(learner.update("value", settings, rows), ["train/loss/value"])
+        return fitted | metrics  # norms and counts that both have are the policy's
 
 
 def flat_rows(steps: Steps) -> dict[str, Any]:
@@ -166,22 +174,20 @@ def update_settings(family: str | None, learner: NativeLearner, cfg: Any, rows: 
     clip_vf = getattr(cfg, "clip_range_vf", None)
     assert family is not None
     return UpdateSettings(
-        LossSettings(
-            FAMILIES.index(family),
-            cfg.normalize_advantage == "minibatch",
-            clip_vf is not None,
-            getattr(cfg, "baseline", True),
-            getattr(cfg, "clip_range", 0.0),
-            clip_vf or 0.0,
-            cfg.ent_coef,
-            getattr(cfg, "vf_coef", 0.0),
+        loss=LossSettings(
+            family=FAMILIES.index(family),
+            normalize_advantage=cfg.normalize_advantage == "minibatch",
+            clip_value=clip_vf is not None,
+            clip_range=getattr(cfg, "clip_range", 0.0),
+            clip_range_vf=clip_vf or 0.0,
+            ent_coef=cfg.ent_coef,
+            vf_coef=getattr(cfg, "vf_coef", 0.0),
         ),
-        learner.optimizer,
-        learning_rates(cfg),
-        cfg.max_grad_norm,
-        getattr(cfg, "target_kl", None) or 0.0,
-        getattr(cfg, "batch_size", rows),
-        getattr(cfg, "n_epochs", 1),
-        learner.threads,
-        0,
+        optimizer=learner.optimizer,
+        learning_rate=learning_rates(cfg),
+        max_grad_norm=cfg.max_grad_norm,
+        target_kl=getattr(cfg, "target_kl", None) or 0.0,
+        batch_size=getattr(cfg, "batch_size", rows),
+        n_epochs=getattr(cfg, "n_epochs", 1),
+        n_threads=learner.threads,
     )

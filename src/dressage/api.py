@@ -146,12 +146,14 @@ def resolve_config(
     *,
     algo: str | None = None,
     config: str | Path | None = None,
+    preset: bool = True,
     **overrides: Any,
 ) -> Resolved:
     """The whole config that `train` would use, and where each value comes from."""
     from dressage.presets.resolve import read_config_file, resolve
 
-    return resolve(env, algo, overrides, read_config_file(Path(config)) if config else None)
+    file = read_config_file(Path(config)) if config else None
+    return resolve(env, algo, overrides, file, use_preset=preset)
 
 
 def _named(

@@ -125,6 +125,14 @@ def test_config_tells_where_values_come_from(cli: Cli, tmp_path: Path, trained: 
     assert stored["values"]["env_steps"] == 512
 
 
+def test_config_without_the_preset(cli: Cli) -> None:
+    tuned = cli("config", "CartPole-v1", "lr=1e-3", "--json").json
+    plain = cli("config", "CartPole-v1", "lr=1e-3", "--no-preset", "--json").json
+    assert set(tuned["sources"].values()) == {"default", "preset", "override"}
+    assert set(plain["sources"].values()) == {"default", "override"}
+    assert plain["values"]["learning_rate"] == 1e-3
+
+
 def test_config_as_yaml_is_a_config_file(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "all.yaml"
     file.write_text(cli("config", "CartPole-v1", "lr=linear(1e-3,0)", "--yaml").out)

@@ -37,6 +37,16 @@ def test_train_ends_with_one_json_line(cli: Cli, tmp_path: Path) -> None:
     assert "dressage report @last" in result.err
 
 
+def test_train_without_the_preset(cli: Cli, tmp_path: Path) -> None:
+    words = ("train", "CartPole-v1", *TINY, "--quiet", "--runs", tmp_path)
+    assert cli(*words, "--no-preset").code == 0
+    sources = cli("config", "@last", "--runs", tmp_path, "--json").json["sources"]
+    assert "preset" not in sources.values()
+    assert cli(*words).code == 0
+    sources = cli("config", "@last", "--runs", tmp_path, "--json").json["sources"]
+    assert "preset" in sources.values()
+
+
 def test_quiet_says_nothing(cli: Cli, tmp_path: Path) -> None:
     result = cli("train", "CartPole-v1", *TINY, "--runs", tmp_path, "--quiet")
     assert (result.code, result.out, result.err) == (0, "", "")

@@ -30,7 +30,12 @@ class Entry:
 
 
 def config_of(
-    env: str | None, settings: Sequence[str], config: Path | None, runs: Path | None
+    env: str | None,
+    settings: Sequence[str],
+    config: Path | None,
+    runs: Path | None,
+    *,
+    preset: bool = True,
 ) -> list[Entry]:
     """What `train` would use for these words, or what the run of that name had."""
     from dressage.api import resolve_config
@@ -38,7 +43,7 @@ def config_of(
 
     if env is not None and _names_a_run(env, runs_root(runs)):
         return _stored(find(env, runs_root(runs)))
-    resolved = resolve_config(env, config=config, **parse_overrides(list(settings)))
+    resolved = resolve_config(env, config=config, preset=preset, **parse_overrides(list(settings)))
     models = {"run": type(resolved.run), resolved.run.algo: type(resolved.cfg)}
     return _entries(resolved.values(), resolved.sources, models)
 

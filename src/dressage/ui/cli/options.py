@@ -69,6 +69,9 @@ ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", help="Settings in YAML, or a run's config.json."),
 ]
+NoPresetOption = Annotated[
+    bool, typer.Option("--no-preset", help="Leave out the tuned settings of this environment.")
+]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Let the run import the code of your own that it names.")
 ]

@@ -10,6 +10,7 @@ from dressage.ui.cli.options import (
     ConfigOption,
     EnvArgument,
     JsonOption,
+    NoPresetOption,
     RunsOption,
     SettingsArgument,
     split_words,
@@ -20,6 +21,7 @@ def config(
     env: EnvArgument = None,
     settings: SettingsArgument = None,
     config: ConfigOption = None,
+    no_preset: NoPresetOption = False,
     changed: Annotated[
         bool, typer.Option("--changed", help="Only what differs from the defaults.")
     ] = False,
@@ -38,7 +40,7 @@ def config(
     from dressage.ui.settings import config_of, print_config, yaml_of
 
     named, words = split_words(env, settings)
-    found = config_of(named, words, config, runs)
+    found = config_of(named, words, config, runs, preset=not no_preset)
     if changed:
         found = [entry for entry in found if entry.source != "default"]
     if yaml:

@@ -10,6 +10,7 @@ from dressage.ui.cli.options import (
     ConfigOption,
     EnvArgument,
     JsonOption,
+    NoPresetOption,
     RunsOption,
     SettingsArgument,
     TrustOption,
@@ -22,6 +23,7 @@ def train(
     env: EnvArgument = None,
     settings: SettingsArgument = None,
     config: ConfigOption = None,
+    no_preset: NoPresetOption = False,
     resume: Annotated[
         str | None,
         typer.Option(
@@ -60,6 +62,7 @@ def train(
             runs=runs,
             hooks=() if display is None else (display,),
             trust=trust,
+            preset=not no_preset,
             **parse_overrides(words),
         )
     except KeyboardInterrupt:

@@ -99,12 +99,11 @@ void REAL_NAME(reward_normalise)(running_moments *moments, double *discounted, i
                                  double *scratch, real *out) {
     int64_t rows = T * N;
     if (rows <= 0) return;
-    for (int64_t i = 0; i < rows; i++) {
-        double *sum = discounted + i % N;
-        *sum = *sum * gamma + (double)reward[i];
-        scratch[i] = *sum;
-        if (terminated[i] | truncated[i]) *sum = 0.0;
-    }
+    for (int64_t t = 0; t < T; t++)
+        for (int64_t n = 0, i = t * N; n < N; n++, i++) {
+            scratch[i] = discounted[n] * gamma + (double)reward[i];
+            discounted[n] = scratch[i] * (terminated[i] | truncated[i] ? 0.0 : 1.0); /* may be -0 */
+        }
     double mean = pairwise_sum_double(scratch, rows, NULL) / (double)rows;
     double m2 = pairwise_sum_double(scratch, rows, &mean);
     merge(moments, rows, &mean, &m2);

@@ -31,11 +31,11 @@ static inline void philox_block(const rng_name *name, uint64_t counter, uint64_t
     out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
 
-/* Calls `use` with the i-th integer of the draw in `raw`, four to a block. */
-#define FOR_EACH_RAW(name, count, use)                                                    \
+/* Calls `use` with integer first + i of the draw in `raw`, four to a block. */
+#define FOR_EACH_RAW(name, first, count, use)                                             \
     for (int64_t begin_ = 0; begin_ < (count); begin_ += 4) {                             \
         uint64_t block_[4];                                                               \
-        philox_block(name, (uint64_t)begin_ / 4 + 1, block_);                             \
+        philox_block(name, (uint64_t)((first) + begin_) / 4 + 1, block_);                 \
         for (int64_t i = begin_; i < (count) && i < begin_ + 4; i++) {                    \
             uint64_t raw = block_[i - begin_];                                            \
             use;                                                                          \
@@ -43,15 +43,19 @@ static inline void philox_block(const rng_name *name, uint64_t counter, uint64_t
     }
 
 void rng_raw(const rng_name *name, int64_t count, uint64_t *out) {
-    FOR_EACH_RAW(name, count, out[i] = raw)
+    FOR_EACH_RAW(name, 0, count, out[i] = raw)
+}
+
+void rng_uniform_part(const rng_name *name, int64_t first, int64_t count, float *out) {
+    FOR_EACH_RAW(name, first, count, out[i] = (float)(raw >> 40) * 0x1p-24f)
 }
 
 void rng_uniform(const rng_name *name, int64_t count, float *out) {
-    FOR_EACH_RAW(name, count, out[i] = (float)(raw >> 40) * 0x1p-24f)
+    rng_uniform_part(name, 0, count, out);
 }
 
 void rng_integers(const rng_name *name, int64_t count, uint64_t high, int64_t *out) {
-    FOR_EACH_RAW(name, count, out[i] = (int64_t)(((raw >> 32) * high) >> 32))
+    FOR_EACH_RAW(name, 0, count, out[i] = (int64_t)(((raw >> 32) * high) >> 32))
 }
 
 uint64_t rng_episode_seed(uint64_t seed, uint64_t stream, uint64_t env_index, uint64_t episode) {
@@ -69,11 +73,11 @@ static inline void normal_pair(uint64_t a, uint64_t b, float out[2]) {
     out[1] = (float)(radius * sin(angle));
 }
 
-void rng_normal(const rng_name *name, int64_t count, float *out) {
+void rng_normal_part(const rng_name *name, int64_t first, int64_t count, float *out) {
     for (int64_t begin = 0; begin < count; begin += 4) {
         uint64_t raw[4];
         float normal[4];
-        philox_block(name, (uint64_t)begin / 4 + 1, raw);
+        philox_block(name, (uint64_t)(first + begin) / 4 + 1, raw);
         normal_pair(raw[0], raw[1], normal);
         normal_pair(raw[2], raw[3], normal + 2);
         int64_t rest = count - begin;
@@ -81,44 +85,49 @@ void rng_normal(const rng_name *name, int64_t count, float *out) {
     }
 }
 
+void rng_normal(const rng_name *name, int64_t count, float *out) {
+    rng_normal_part(name, 0, count, out);
+}
+
 typedef struct {
     uint64_t key;
     int32_t position;
 } keyed;
 
-/* A stable sort: radix by the upper 32 bits, then insertion for the few that agree in them. */
-static void sort_keyed(keyed *row, keyed *other, int64_t count) {
-    int64_t start[4][256] = {{0}};
-    for (int64_t i = 0; i < count; i++)
-        for (int byte = 0; byte < 4; byte++) start[byte][(row[i].key >> (32 + 8 * byte)) & 255]++;
-    for (int byte = 0; byte < 4; byte++) {
-        int64_t sum = 0;
+/* Sorts row into row or other, and says which: radix by as many upper bytes as tell most keys apart,
+   then insertion for the few that agree in them. Stable. */
+static keyed *sort_keyed(keyed *row, keyed *other, int64_t count) {
+    const int bytes = count <= 1 << 12 ? 2 : count <= 1 << 20 ? 3 : 4;
+    for (int byte = 8 - bytes; byte < 8; byte++) {
+        int64_t start[256] = {0}, sum = 0;
+        for (int64_t i = 0; i < count; i++) start[(row[i].key >> (8 * byte)) & 255]++;
         for (int digit = 0; digit < 256; digit++) {
-            int64_t size = start[byte][digit];
-            start[byte][digit] = sum;
+            int64_t size = start[digit];
+            start[digit] = sum;
             sum += size;
         }
         for (int64_t i = 0; i < count; i++)
-            other[start[byte][(row[i].key >> (32 + 8 * byte)) & 255]++] = row[i];
+            other[start[(row[i].key >> (8 * byte)) & 255]++] = row[i];
         keyed *swap = row;
         row = other;
         other = swap;
     }
-    for (int64_t i = 1; i < count; i++) /* four passes: `row` is the caller's again */
+    for (int64_t i = 1; i < count; i++)
         for (int64_t j = i; j > 0 && row[j].key < row[j - 1].key; j--) {
             keyed swap = row[j];
             row[j] = row[j - 1];
             row[j - 1] = swap;
         }
+    return row;
 }
 
 int rng_permutation(const rng_name *name, int64_t count, int32_t *out) {
     if (count <= 0) return 0;
     keyed *row = malloc(2 * (size_t)count * sizeof(keyed));
     if (row == NULL) return -1;
-    FOR_EACH_RAW(name, count, row[i] = ((keyed){raw, (int32_t)i}))
-    sort_keyed(row, row + count, count);
-    for (int64_t i = 0; i < count; i++) out[i] = row[i].position;
+    FOR_EACH_RAW(name, 0, count, row[i] = ((keyed){raw, (int32_t)i}))
+    const keyed *sorted = sort_keyed(row, row + count, count);
+    for (int64_t i = 0; i < count; i++) out[i] = sorted[i].position;
     free(row);
     return 0;
 }

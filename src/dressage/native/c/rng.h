@@ -17,6 +17,9 @@ void rng_raw(const rng_name *name, int64_t count, uint64_t *out);
 void rng_uniform(const rng_name *name, int64_t count, float *out);
 /* Standard normals, two from each pair of integers. */
 void rng_normal(const rng_name *name, int64_t count, float *out);
+/* Numbers first ... first + count - 1 of such a draw; `first` is a multiple of 4. */
+void rng_uniform_part(const rng_name *name, int64_t first, int64_t count, float *out);
+void rng_normal_part(const rng_name *name, int64_t first, int64_t count, float *out);
 /* [0, high), high at most 2^32. */
 void rng_integers(const rng_name *name, int64_t count, uint64_t high, int64_t *out);
 /* 0 ... count-1 in the order of `count` random keys, ties in order; count below 2^31.

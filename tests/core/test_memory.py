@@ -24,15 +24,16 @@ def test_every_step_comes_once_an_epoch_and_rows_stay_together() -> None:
     batches = list(memory.batches(Rng(0)))
     assert len(batches) == 3 * memory.batches_per_epoch == 12
     for epoch in range(3):
-        seen = np.concatenate([b.reward for b in batches[4 * epoch : 4 * epoch + 4]])
+        seen = np.concatenate([b.action[:, 0] for b in batches[4 * epoch : 4 * epoch + 4]])
         assert sorted(seen) == sorted(steps().reward.ravel())
-    orders = [np.concatenate([b.reward for b in batches[i : i + 4]]) for i in (0, 4, 8)]
+    orders = [np.concatenate([b.action[:, 0] for b in batches[i : i + 4]]) for i in (0, 4, 8)]
     assert not np.array_equal(orders[0], orders[1])
     for b in batches:
-        assert b.reward.shape == (6,)
-        assert np.array_equal(b.obs["vector"][:, 0], b.reward)
-        assert np.array_equal(b.action[:, 0], b.reward)
-        assert np.array_equal(b.extras["carry"][:, 0], b.reward)
+        place = b.action[:, 0]
+        assert place.shape == (6,)
+        assert np.array_equal(b.obs["vector"][:, 0], place)
+        assert np.array_equal(b.extras["carry"][:, 0], place)
+        assert (b.reward, b.terminated, b.truncated, b.next_obs) == (None,) * 4
         assert b.obs["image"].dtype == np.uint8
 
 
@@ -42,11 +43,13 @@ def test_sequences_are_consecutive_steps_of_one_environment() -> None:
     batches = list(memory.batches(Rng(0)))
     assert len(batches) == 6
     for b in batches:
-        assert b.reward.shape == (4, 2)
-        assert np.all(np.diff(b.reward, axis=0) == 100.0)  # one step later, the same environment
-        assert set(b.reward[0] // 100) <= {0.0, 4.0}  # pieces begin where the rollout was cut
-        assert np.array_equal(b.extras["carry"][0, :, 0], b.reward[0])
-    first = np.concatenate([b.reward.ravel() for b in batches[:3]])
+        place = b.action[..., 0]
+        assert place.shape == (4, 2)
+        assert np.all(np.diff(place, axis=0) == 100.0)  # one step later, the same environment
+        assert set(place[0] // 100) <= {0.0, 4.0}  # pieces begin where the rollout was cut
+        assert np.array_equal(b.extras["carry"][0, :, 0], place[0])
+        assert (b.reward, b.terminated, b.truncated, b.next_obs) == (None,) * 4
+    first = np.concatenate([b.action.ravel() for b in batches[:3]])
     assert sorted(first) == sorted(steps().reward.ravel())
 
 
@@ -67,4 +70,4 @@ def test_shuffles_go_on_after_a_resume() -> None:
     two.load(one.state())
     two.add(steps())
     for a, b in zip(one.batches(Rng(0)), two.batches(Rng(0)), strict=True):
-        assert np.array_equal(a.reward, b.reward)
+        assert np.array_equal(a.action, b.action)

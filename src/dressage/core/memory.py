@@ -21,6 +21,8 @@ class Rollout:
     `sequence_length=None`: single steps, `[B, …]`. Else sequences `[L, B, …]`, for recurrent
     networks: the rollout is cut into pieces of L steps, whose first carry comes with them.
     `batch_size=None`: the rollout whole, as it was collected; `[T, N, …]` serves both kinds.
+    A minibatch has observations, actions and extras. Its rewards, ends and successors are None:
+    `prepare` has made advantages of them, and shuffling them would copy them every epoch.
     """
 
     def __init__(
@@ -41,15 +43,13 @@ class Rollout:
 
     @property
     def batches_per_epoch(self) -> int:
-        assert self._steps is not None, "add(steps) comes first"
-        return int(self._steps.reward.size) // self.batch_size if self.batch_size else 1
+        return int(self.steps.reward.size) // self.batch_size if self.batch_size else 1
 
     def batches(self, rng: Rng) -> Iterator[Steps]:
         """`n_epochs` passes over the steps, each in a new order, `batch_size` at a time."""
-        assert self._steps is not None, "add(steps) comes first"
         for _ in range(self.n_epochs):
             if self.batch_size is None:
-                yield self._steps
+                yield self.steps
                 continue
             if self.sequence_length is None:
                 shuffled, rows = self._shuffle_steps(rng), self.batch_size
@@ -66,22 +66,21 @@ class Rollout:
 
     def _shuffle_steps(self, rng: Rng) -> Steps:
         """`[T, N, …] -> [T * N, …]`, one copy an epoch; minibatches are then views."""
-        assert self._steps is not None
-        order = rng.permutation("minibatch", self._steps.reward.size, self.epochs)
-        return map_steps(lambda x: x.reshape(-1, *x.shape[2:])[order], self._steps)
+        order = rng.permutation("minibatch", self.steps.reward.size, self.epochs)
+        return map_steps(lambda x: x.reshape(-1, *x.shape[2:])[order], _learned_from(self.steps))
 
     def _shuffle_sequences(self, rng: Rng) -> Steps:
         """`[T, N, …] -> [L, T / L * N, …]`, whole sequences shuffled."""
-        assert self._steps is not None and self.sequence_length is not None
+        assert self.sequence_length is not None
         length = self.sequence_length
-        pieces = self._steps.reward.shape[0] // length
-        order = rng.permutation("minibatch", pieces * self._steps.reward.shape[1], self.epochs)
+        pieces = self.steps.reward.shape[0] // length
+        order = rng.permutation("minibatch", pieces * self.steps.reward.shape[1], self.epochs)
 
         def cut(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
             x = x.reshape(pieces, length, *x.shape[1:]).swapaxes(0, 1)  # [L, pieces, N, …]
             return x.reshape(length, -1, *x.shape[3:])[:, order]
 
-        return map_steps(cut, self._steps)
+        return map_steps(cut, _learned_from(self.steps))
 
     def state(self) -> Arrays:
         # the steps themselves are used up before anything is saved; shuffles go on counting
@@ -90,3 +89,7 @@ class Rollout:
     def load(self, arrays: Arrays) -> None:
         if self.batch_size is not None:
             self.epochs = int(arrays["epochs"])
+
+
+def _learned_from(steps: Steps) -> Steps:
+    return steps._replace(reward=None, terminated=None, truncated=None, next_obs=None)

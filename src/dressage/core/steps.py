@@ -11,7 +11,8 @@ Tree = Any  # an array, or a dict of arrays (observations with images beside vec
 class Steps(NamedTuple):
     """Transitions, as numpy arrays or tensors.
 
-    Axes: `[T, N, …]` as collected, `[B, …]` or `[L, B, …]` as sampled.
+    Axes: `[T, N, …]` as collected, `[B, …]` or `[L, B, …]` as sampled. What a memory leaves out of
+    its batches is None, and says so.
     """
 
     obs: Tree  # what the policy saw (normalised if the run normalises)

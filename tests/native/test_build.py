@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -104,3 +107,32 @@ def test_loading_needs_neither_numpy_nor_torch() -> None:
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "'torch'" not in done.stdout and "'numpy'" not in done.stdout
+
+
+def wheel(tmp_path: Path, **variables: str) -> tuple[str, list[str]]:
+    """Name and contents of the wheel of a clean checkout."""
+    root, copy = build.HERE.parents[2], tmp_path / "checkout"
+    shutil.copytree(root / "src", copy / "src", ignore=shutil.ignore_patterns("*.so", "*.egg-info"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(root / name, copy)
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", str(tmp_path), str(copy)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | variables
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(found) as archive:
+        return found.name, archive.namelist()
+
+
+@pytest.mark.long_native
+def test_a_wheel_serves_every_python_of_a_platform(tmp_path: Path) -> None:
+    name, files = wheel(tmp_path)
+    assert "-py3-none-" in name and not name.endswith("-any.whl")
+    assert {"dressage/native/_native.so", "dressage/native/c/update.c"} <= set(files)
+
+
+@pytest.mark.long_native
+def test_a_wheel_is_made_without_a_compiler(tmp_path: Path) -> None:
+    _, files = wheel(tmp_path, CC="false")
+    assert "dressage/native/face.py" in files and "dressage/native/_native.so" not in files

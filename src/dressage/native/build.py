@@ -18,8 +18,6 @@ agree to 1e-9.
 
 from __future__ import annotations
 
-import argparse
-import concurrent.futures
 import hashlib
 import os
 import platform
@@ -163,8 +161,10 @@ def objects(
     reals: Sequence[str],
 ) -> list[str]:
     """Compiles everything, on all cores; what `folder` has already is kept."""
+    from concurrent.futures import ThreadPoolExecutor  # late: loading the library imports this file
+
     folder.mkdir(parents=True, exist_ok=True)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(_compile, cc, u, flags, folder) for u in units(levels, reals)]
         return [str(job.result()) for job in jobs]
 
@@ -198,10 +198,9 @@ def objects_folder() -> Path | None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Builds the native engine in place.")
-    parser.add_argument("--out", type=Path, default=LIBRARY, help="the file to write")
+    """Builds the library in place."""
     try:
-        print(build(parser.parse_args().out, objects_folder()))
+        print(build(folder=objects_folder()))
         return 0
     except BuildError as error:
         print(f"The native engine cannot be built: {error}", file=sys.stderr)

@@ -22,14 +22,14 @@ typedef struct {
     int64_t env_index;
 } finished_episode;
 
-/* The experience_metrics, and what `prepare` adds; NaN where a metric does not apply. Sums are taken in
-   numpy's order and precision: the numbers are those of the torch engine. */
+/* core/summaries.experience_metrics and what `prepare` adds; NaN where a metric does not apply. Sums
+   are taken in numpy's order and precision: the numbers are those of the torch engine. */
 typedef struct {
     double reward_mean, reward_std;
     double obs_mean, obs_std, obs_abs_max;
-    double action_share_max, action_entropy;              /* a choice */
-    double action_mean, action_std, action_saturation;    /* a continuous action */
-    double adv_mean, adv_std, return_mean, return_std;    /* before advantages are normalised */
+    double action_share_max, action_entropy;           /* a choice */
+    double action_mean, action_std, action_saturation; /* a continuous action */
+    double adv_mean, adv_std, return_mean, return_std; /* before advantages are normalised */
     double value_mean, explained_variance;
     double policy_std; /* train/metrics/action_std: the Gaussian's, not that of the actions taken */
 } rollout_metrics;
@@ -64,9 +64,9 @@ typedef struct {
     uint8_t *current_first; /* [n_envs]: it begins an episode */
     int64_t *episode_index, *episode_length;
     double *episode_return;
-    int64_t vector_steps, epochs;             /* so far; epochs: Rollout.epochs */
+    int64_t vector_steps, epochs;                /* so far; epochs: Rollout.epochs */
     running_moments obs_moments, reward_moments; /* size 0: not normalised */
-    double *discounted;                       /* [n_envs]: RewardNormalizer's */
+    double *discounted;                          /* [n_envs]: RewardNormalizer's */
     double reward_gamma;
     float obs_clip, reward_clip;
 

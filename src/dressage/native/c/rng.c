@@ -94,8 +94,8 @@ typedef struct {
     int32_t position;
 } keyed;
 
-/* Sorts row into row or other, and says which: radix by as many upper bytes as tell most keys apart,
-   then insertion for the few that agree in them. Stable. */
+/* Sorts row into row or other, and says which: radix by as many upper bytes as tell most keys
+   apart, then insertion for the few that agree in them. Stable. */
 static keyed *sort_keyed(keyed *row, keyed *other, int64_t count) {
     const int bytes = count <= 1 << 12 ? 2 : count <= 1 << 20 ? 3 : 4;
     for (int byte = 8 - bytes; byte < 8; byte++) {

@@ -12,6 +12,7 @@ from typing import Any
 
 from dressage.assemble import Session, ending_with, resume_run, start_run
 from dressage.core.hooks import Hook
+from dressage.core.long_episodes import watch_long_episodes
 from dressage.presets.resolve import Resolved
 from dressage.runs.find import set_last
 from dressage.runs.group import Group, is_group
@@ -61,6 +62,7 @@ def _drive(session: Session, stop: Stop) -> Run:
     writer = session.writer
     with ending_with(session):
         stop.reaches(session)
+        watch_long_episodes(session.trainer)
         outcome = session.trainer.run()
         writer.event("end", session.trainer.clock.env_steps, outcome=outcome)
         writer.status(

@@ -204,6 +204,11 @@ class Collector:
     def _current_seed(self, i: int) -> int:
         return self.rng.episode_seed(i, int(self.episode_index[i]) - 1)
 
+    @property
+    def trace_bytes(self) -> int:
+        """Memory of the actions that bring the unfinished episodes back."""
+        return self._trace.kept_bytes
+
     def take_episodes(self) -> list[Episode]:
         episodes, self.episodes = self.episodes, []
         return episodes

@@ -98,9 +98,18 @@ class TraceRecorder:
         self._begun[:] = -1
         self._seed_of = None
 
-    def _make_room(self) -> None:
+    @property
+    def kept_bytes(self) -> int:
+        """Of the actions since the oldest unfinished episode began."""
+        return (self._length - self._oldest()) * int(self._actions[0].nbytes)
+
+    def _oldest(self) -> int:
+        """The row in which the oldest unfinished episode began."""
         self._settle()
-        oldest = min((s[0][1] if s else self._length for s in self._starts), default=0)
+        return min((s[0][1] if s else self._length for s in self._starts), default=0)
+
+    def _make_room(self) -> None:
+        oldest = self._oldest()
         kept = self._actions[oldest : self._length]
         if len(kept) > len(self._actions) // 2:
             grown = np.zeros((2 * len(self._actions), *self._actions.shape[1:]), np.float32)

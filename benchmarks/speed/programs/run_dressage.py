@@ -1,0 +1,99 @@
+"""PPO with dressage, recording as by default; evaluations only where asked: no peer evaluates."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import tempfile
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from harness import Stopwatch, order, tell
+
+import dressage
+from dressage.core.hooks import Hook, Moment
+
+
+class Watch(Hook):
+    """Notes when the first iteration and the whole loop are over."""
+
+    def __init__(self) -> None:
+        self.stopwatch, self.result = Stopwatch(), {}
+
+    def on_iteration(self, moment: Moment) -> None:
+        self.stopwatch.first_iteration_over(moment.env_steps)
+
+    def on_end(self, moment: Moment) -> None:
+        self.result = self.stopwatch.end(moment.env_steps)
+
+
+def main() -> None:
+    asked = order()
+    options = asked["options"]
+    settings: dict[str, Any] = asked["hyper"] | asked["ours"]
+    for key in ("engine", "threads", "seeds"):
+        if key in options:
+            settings[key] = options[key]
+    if not options.get("evaluate"):
+        settings |= {"eval_every": 0, "final_eval_episodes": 0}
+    watch, grouped = Watch(), settings.get("seeds", 1) > 1
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        run = dressage.train(
+            asked["env"],
+            algo="ppo",
+            preset=False,
+            runs=folder,
+            seed=asked["seed"],
+            env_steps=asked["env_steps"],
+            n_envs=asked["n_envs"],
+            n_steps=asked["n_steps"],
+            wrappers=asked["wrappers"],
+            normalize_obs=asked["normalize"],
+            normalize_reward=asked["normalize"],
+            hooks=() if grouped else (watch,),
+            **settings,
+        )
+        seconds = time.perf_counter() - began
+        found = {"train_call_seconds": seconds, "training_seconds": training_seconds(run)}
+        if not grouped:
+            found |= watch.result | columns(Path(run.path) / "metrics.csv")
+            found["torch_imported"] = "torch" in sys.modules
+        statuses = {member.status for member in run.members}
+    if statuses != {"finished"}:
+        raise SystemExit(f"the run is {statuses}, expected finished")
+    tell(found, ["dressage", "numpy", "torch", "gymnasium", "mujoco", "ale-py"])
+
+
+def training_seconds(run: Any) -> float:
+    """From the first member's beginning to the last one's end, as their files tell."""
+    from dressage.runs.files import read_json
+
+    told = [read_json(member.path / "status.json") for member in run.members]
+    ends = [datetime.fromisoformat(t["time"]) for t in told]
+    return (max(ends) - min(datetime.fromisoformat(t["started"]) for t in told)).total_seconds()
+
+
+def columns(path: Path) -> dict[str, Any]:
+    """The header, the last return, and where the time went by the run's own account."""
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    number = lambda row, name: float(row[name] or 0.0)  # noqa: E731
+    header = list(rows[0])
+    phases = {n: sum(number(r, n) for r in rows) for n in header if n.startswith("sys/time/")}
+    saves = sum(number(r, "sys/time/checkpoint") > 0 for r in rows)
+    if saves:  # the last checkpoint comes after the last row: it counts as the mean of the others
+        phases["sys/time/checkpoint"] *= (saves + 1) / saves
+    wall = number(rows[-1], "wall_seconds")
+    returns = [r["train/roll/ep_rew_mean"] for r in rows if r.get("train/roll/ep_rew_mean")]
+    return {
+        "return": float(returns[-1]) if returns else None,
+        "header": header,
+        "shares": {name.removeprefix("sys/time/"): s / wall for name, s in phases.items()},
+    }
+
+
+if __name__ == "__main__":
+    main()

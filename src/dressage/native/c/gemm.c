@@ -30,24 +30,32 @@ INLINE void block(const int rows, const int vectors, int64_t k, const real *a, i
     }
 }
 
-/* One row of c: set, set with a bias, or added to; `columns` may end within a vector. */
-INLINE void write_row(const int vectors, int64_t columns, const vec *sums, const real *bias,
-                      bool accumulate, real *c) {
-    if (columns >= vectors * VL) {
-#pragma GCC unroll 2
-        for (int j = 0; j < vectors; j++) {
-            vec x = sums[j];
-            if (accumulate) x += load(c + j * VL);
-            if (bias) x += load(bias + j * VL);
-            store(c + j * VL, x);
-        }
-        return;
-    }
+/* The last columns of a row, which end within a vector; apart, or it is compiled 24 times. */
+static __attribute__((noinline)) void write_rest(int64_t columns, const real *sums,
+                                                 const real *bias, bool accumulate, real *c) {
     for (int64_t i = 0; i < columns; i++) {
-        real x = sums[i / VL][i % VL];
+        real x = sums[i];
         if (accumulate) x += c[i];
         if (bias) x += bias[i];
         c[i] = x;
+    }
+}
+
+/* One row of c: set, set with a bias, or added to. */
+INLINE void write_row(const int vectors, int64_t columns, const vec *sums, const real *bias,
+                      bool accumulate, real *c) {
+    if (columns < vectors * VL) {
+        real kept[PANEL];
+        for (int j = 0; j < vectors; j++) store(kept + j * VL, sums[j]);
+        write_rest(columns, kept, bias, accumulate, c);
+        return;
+    }
+#pragma GCC unroll 2
+    for (int j = 0; j < vectors; j++) {
+        vec x = sums[j];
+        if (accumulate) x += load(c + j * VL);
+        if (bias) x += load(bias + j * VL);
+        store(c + j * VL, x);
     }
 }
 

@@ -6,10 +6,11 @@ import ctypes
 
 import numpy as np
 import pytest
-from tests.native.iterating import Engine, Reference, Setting, compare, kernel, pointer, same
 
 from dressage.native import structs
 from dressage.native.face import Int64, Pointer
+
+from .iterating import Engine, Reference, Setting, compare, kernel, pointer, same
 
 
 def iterate(engine: Engine) -> int:

@@ -9,6 +9,8 @@ import pytest
 
 from dressage.native import build, face
 
+from .libraries import building
+
 MEMORY, RACES = "address,undefined", "thread"
 DRIVERS = sorted(path.stem for path in Path(__file__).parent.glob("sanitize_*.c"))
 LEVELS = tuple(build.VARIANTS)
@@ -23,7 +25,8 @@ def run_driver(
     cc, folder, program = build.compiler(), build.objects_folder(), tmp_path / driver
     assert folder is not None
     flags = ("-O1", "-g", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all")
-    objects = build.objects(cc, flags, folder, (level,), (real,))
+    with building():
+        objects = build.objects(cc, flags, folder, (level,), (real,))
     source = Path(__file__).with_name(f"{driver}.c")
     told = (*build.defines(real, level), f"-I{build.SOURCES}", str(source))
     try:

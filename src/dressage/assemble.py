@@ -36,6 +36,7 @@ from dressage.runs.writer import RunWriter
 from dressage.trackers import find_tracker, make_trackers
 
 MOST_EVAL_ENVS = 10
+LONGEST_WITHOUT_CHECKPOINT = 60.0  # seconds; a longer run had one, and somebody took it away
 
 
 @dataclass
@@ -93,7 +94,7 @@ def start_run(
     trust: bool = True,
     again: bool = False,
 ) -> Session:
-    """A new run in `path`, its environments reset and its first checkpoint written.
+    """A new run in `path`, its environments reset.
 
     `again`: in place of one that was killed before its first checkpoint.
     """
@@ -135,7 +136,8 @@ def start_run(
         if not verdict.exact:
             session.writer.event("inexact", 0, reason=verdict.reason)
             session.writer.log(f"This run cannot be resumed exactly: {verdict.reason}")
-        session.trainer.save()
+        if not session.trainer.automatic_checkpoints:  # else one that is killed soon begins again
+            session.trainer.save()
     return session
 
 
@@ -166,7 +168,10 @@ def resume_run(
             f"env_steps={2 * stored['env_steps']} to train on, or start a new run."
         )
     if latest.path is None:
-        if latest.skipped or run.metrics("env_steps")["env_steps"].size:
+        trained = run.metrics("wall_seconds")["wall_seconds"]
+        automatic = isinstance(resolved.run.checkpoint_every, str)
+        long = LONGEST_WITHOUT_CHECKPOINT if automatic else 0.0
+        if latest.skipped or (trained.size and trained[-1] > long):
             raise RunError(
                 f"{run.id} has no checkpoint to resume from"
                 + (f" ({latest.skipped[0]})" if latest.skipped else "")

@@ -228,8 +228,8 @@ def test_a_stop_asked_for_between_iterations_saves_too(
 
     save = Trainer.save
 
-    def ask_late(self: Trainer, planned: bool = False) -> Path:
-        path = save(self, planned)
+    def ask_late(self: Trainer, planned: bool = False, durable: bool = False) -> Path:
+        path = save(self, planned, durable)
         if planned:
             monkeypatch.setattr(Trainer, "save", save)
             self._iterate()
@@ -391,3 +391,35 @@ def wait_for(condition: Any, child: subprocess.Popen[bytes], seconds: float = 24
         assert child.poll() is None, "the process ended before its time"
         assert time.monotonic() < deadline, "nothing happened"
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("engine", ["native", "torch"])
+def test_automatic_checkpoints(engine: str, tmp_path: Path) -> None:
+    """A short run writes the last two of its grid and the best ones; a killed one begins again."""
+    settings = {**TINY, "env": "CartPole-v1", "checkpoint_every": "auto", "engine": engine}
+    settings |= {"env_steps": 640, "eval_every": 0, "final_eval_episodes": 0}
+    whole = processes.train(**settings, runs=str(tmp_path / "whole"))
+    assert list(Run(whole["path"]).checkpoints()) == [576, 640]
+
+    stopped = processes.train(**settings, runs=str(tmp_path / "parts"), stop_at=300)
+    assert list(Run(stopped["path"]).checkpoints()) == [320]
+    assert processes.train(resume=stopped["path"])["status"] == "finished"
+    assert_same_run(Run(whole["path"]), Run(stopped["path"]))
+
+    orders = {**settings, "runs": str(tmp_path / "killed")}
+    assert processes.Process(orders, die={"at_call": 60}).wait() == {}
+    (killed,) = (tmp_path / "killed").glob("cartpole*")
+    assert not Run(killed).checkpoints()
+    assert processes.train(resume=str(killed))["status"] == "finished"
+    assert_same_run(Run(whole["path"]), Run(killed))
+
+
+def test_a_log_cut_by_a_power_failure_leaves_the_checkpoint_before(tmp_path: Path) -> None:
+    settings = {**TINY, "env": "CartPole-v1", "keep_checkpoints": 2}
+    whole = processes.train(**settings, runs=str(tmp_path / "whole"))
+    path = processes.train(**settings, runs=str(tmp_path / "parts"), stop_at=200)["path"]
+    log = Path(path) / "metrics.csv"
+    log.write_bytes(log.read_bytes()[:-40])
+    assert processes.train(resume=path)["status"] == "finished"
+    assert "shortened" in Run(path).events("resume")[0]["skipped"][0]
+    assert_same_run(Run(whole["path"]), Run(path))

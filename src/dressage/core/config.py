@@ -151,7 +151,7 @@ class RunConfig(Settings):
         "auto", description="env steps; auto: an iteration or budget/1000"
     )
     checkpoint_every: Count | Auto = Field(
-        "auto", description="env steps; auto: a tenth of the budget"
+        "auto", description="env steps; auto: a tenth of the budget, and 10 seconds"
     )
     keep_checkpoints: int = Field(2, ge=1, description="newest checkpoints kept beside the best")
     eval_every: Annotated[int, Field(ge=0)] | Auto = Field(

@@ -8,12 +8,14 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 from dressage.core.collector import Episode
 from dressage.runs.metrics import METRICS, aggregate_of
 from dressage.runs.writer import RunWriter
 
+MEMORY_SECONDS = 1.0  # between two looks: where system calls are slow, this one is
 WINDOW = 100  # episodes behind ep_rew_mean, as in SB3
 PHASES = [name for name in METRICS if name.startswith("sys/time/")]
 
@@ -33,6 +35,7 @@ class Recorder:
         # All phases from the first row on: a resumed run must not add columns in another order.
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self._interval_began = time.perf_counter()
+        self._memory_mb, self._memory_time = math.nan, -math.inf
 
     def due(self, env_steps: int) -> bool:
         return env_steps - self.last_logged >= self.log_every
@@ -78,7 +81,9 @@ class Recorder:
         row["sys/env_steps_per_second"] = (lead["env_steps"] - self.last_logged) / (
             now - self._interval_began
         )
-        row["sys/memory_mb"] = memory_mb()
+        if now - self._memory_time >= MEMORY_SECONDS:
+            self._memory_mb, self._memory_time = memory_mb(), now
+        row["sys/memory_mb"] = self._memory_mb
         self.writer.metrics_row(in_dictionary_order(row))
         self.writer.episodes_rows(
             (
@@ -145,16 +150,21 @@ def _episode(row: Sequence[Any]) -> Episode:
 _ORDER = {name: i for i, name in enumerate(METRICS)}
 
 
+def _place(name: str) -> tuple[int, str]:
+    if name in _ORDER:
+        return _ORDER[name], name
+    family = name.rpartition("/")[0] + "/*"
+    return _ORDER.get(family, len(_ORDER)), name
+
+
+@lru_cache(maxsize=256)
+def _in_order(names: tuple[str, ...]) -> list[str]:
+    return sorted(names, key=_place)
+
+
 def in_dictionary_order(row: Mapping[str, float]) -> dict[str, float]:
     """So that the header does not depend on who computed the metrics, or in which order."""
-
-    def place(name: str) -> tuple[int, str]:
-        if name in _ORDER:
-            return _ORDER[name], name
-        family = name.rpartition("/")[0] + "/*"
-        return _ORDER.get(family, len(_ORDER)), name
-
-    return {name: row[name] for name in sorted(row, key=place)}
+    return {name: row[name] for name in _in_order(tuple(row))}
 
 
 def memory_mb() -> float:

@@ -28,6 +28,8 @@ from dressage.math.schedules import Schedule
 from dressage.runs.checkpoint import Checkpoint, prune, save_checkpoint, set_best
 from dressage.runs.writer import RunWriter
 
+YOUNG_SECONDS = 10.0  # checkpoint_every=auto: no other is written while the newest is as young
+DURABLE_SECONDS = 5.0  # at most so much is lost to a power failure; a killed process loses nothing
 SKIPPED_IN_A_ROW = 3  # iterations in which every update was dropped, after which the run has failed
 
 
@@ -77,6 +79,7 @@ class Trainer:
         budget = run.env_steps
         self.log_every = _every(run.log_every, max(self.iteration_steps, budget // 1000))
         self.checkpoint_every = _every(run.checkpoint_every, max(1, budget // 10))
+        self.automatic_checkpoints = isinstance(run.checkpoint_every, str)
         self.eval_every = _every(run.eval_every, max(1, budget // 10))
         self.recorder = Recorder(writer, self.log_every)
         self.scheduled = [
@@ -89,6 +92,8 @@ class Trainer:
         self.stop_reason: str | None = None
         self._save_requested = False
         self._saved_at = -1  # env steps of the newest checkpoint
+        self._saved_time = self._durable_time = time.perf_counter()
+        self._durable: list[int] = []  # the newest that a power failure leaves whole
         self._began = time.perf_counter()
 
     # -- the loop --------------------------------------------------------------------------------
@@ -107,10 +112,11 @@ class Trainer:
                 self._write_row()
             # The only place that saves: between iterations, with all of the last one written.
             planned = done or _crossed(before, clock.env_steps, self.checkpoint_every)
-            if planned or best or self._save_requested or self.stop_reason is not None:
-                self.save(planned)
+            ends = done or self.stop_reason is not None
+            if ends or best or self._save_requested or (planned and self._worth_writing()):
+                self.save(planned, durable=ends)
         if self._saved_at != clock.env_steps:  # a signal came right after the last look for one
-            self.save()
+            self.save(durable=True)
         self._call("on_end")
         return "finished" if clock.env_steps >= budget else (self.stop_reason or "stopped")
 
@@ -241,31 +247,51 @@ class Trainer:
     def wall_seconds(self) -> float:
         return self.clock.wall_seconds + time.perf_counter() - self._began
 
-    def save(self, planned: bool = False) -> Path:
+    def save(self, planned: bool = False, durable: bool = False) -> Path:
         """Writes a checkpoint of everything.
 
         Planned checkpoints lie on a fixed grid and are kept; one made because somebody stopped the
         run goes when the next is complete, so that a stopped and resumed run ends with the same
         files as one that was never stopped.
         """
-        clock = self.clock
+        clock, now = self.clock, time.perf_counter()
+        durable |= not self.automatic_checkpoints or now - self._durable_time >= DURABLE_SECONDS
         with self.recorder.timed("checkpoint"):
-            if planned:
+            if planned and self._kept_to_the_end():
                 clock.scheduled = [*clock.scheduled, clock.env_steps][
                     -self.cfg_run.keep_checkpoints :
                 ]
-            self._save_requested, self._saved_at = False, clock.env_steps
-            self.writer.sync()
+            self._save_requested, self._saved_at, self._saved_time = False, clock.env_steps, now
+            if durable:
+                self.writer.sync()
             offsets = self.writer.offsets()
-            path = save_checkpoint(self.writer.path, clock.env_steps, *self._state(), offsets)
-            self._point_at_best()
-            prune(self.writer.path, keep_last=1, keep=clock.scheduled)
+            state = self._state()
+            path = save_checkpoint(self.writer.path, clock.env_steps, *state, offsets, durable)
+            if durable:
+                self._durable, self._durable_time = [clock.env_steps], now
+            self._point_at_best(durable)
+            done = clock.env_steps >= self.cfg_run.env_steps
+            keep_last = (
+                1 if done or not self.automatic_checkpoints else self.cfg_run.keep_checkpoints
+            )
+            prune(self.writer.path, keep_last=keep_last, keep=[*clock.scheduled, *self._durable])
         self._call("on_checkpoint")
         return path
 
-    def _point_at_best(self) -> None:
+    def _kept_to_the_end(self) -> bool:
+        """Whether the newest point of the grid is one of the last that the budget holds."""
+        every, run = self.checkpoint_every, self.cfg_run
+        left = -(-run.env_steps // every) - self.clock.env_steps // every
+        return not self.automatic_checkpoints or left < run.keep_checkpoints
+
+    def _worth_writing(self) -> bool:
+        """checkpoint_every=auto leaves those out that would go again before the run loses much."""
+        young = time.perf_counter() - self._saved_time < YOUNG_SECONDS
+        return self._kept_to_the_end() or not young
+
+    def _point_at_best(self, durable: bool) -> None:
         if self.clock.best is not None:
-            set_best(self.writer.path, **self.clock.best)
+            set_best(self.writer.path, **self.clock.best, durable=durable)
 
     def _state(self) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, Any]]:
         optimizer, optimizer_plain = self.learner.optimizer_state()
@@ -306,7 +332,8 @@ class Trainer:
                 hook.load(meta["hooks"][name])
         # A crash may have come right after the checkpoint, before the rest of `save`.
         self._saved_at = self.clock.env_steps
-        self._point_at_best()
+        self._durable = [self.clock.env_steps]
+        self._point_at_best(durable=True)
         prune(self.writer.path, keep_last=1, keep=self.clock.scheduled)
         return self.collector.load(parts["collector"], meta["collector"])
 

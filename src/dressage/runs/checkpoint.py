@@ -52,11 +52,13 @@ def save_checkpoint(
     parts: Mapping[str, Arrays],
     meta: Mapping[str, Any],
     offsets: Mapping[str, int],
+    durable: bool = True,
 ) -> Path:
     """Write a checkpoint as a whole; one with the same number is replaced only once this is done.
 
-    Sync the logs and take `offsets` before calling: the manifest must not promise bytes that a
-    power failure can take away.
+    Durable: sync the logs and take `offsets` before calling, as the manifest must not promise bytes
+    that a power failure can take away. One that is not survives every end of the process; after a
+    power failure its hashes tell whether it is whole, and an older durable one should be kept.
     """
     folder = run_path / FOLDER
     target = folder / str(int(env_steps))
@@ -71,7 +73,7 @@ def save_checkpoint(
                 if not _PART_NAME.fullmatch(part):
                     raise ValueError(f"{part!r} is not a name for a part of a checkpoint")
                 name = f"{part}.safetensors"
-                sha256, size = write_tensors(temporary / name, arrays)
+                sha256, size = write_tensors(temporary / name, arrays, durable)
                 files[name] = {"sha256": sha256, "bytes": size}
             manifest = {
                 "format": FORMAT,
@@ -80,11 +82,13 @@ def save_checkpoint(
                 "offsets": offsets,
                 "files": files,
             }
-            write_json(temporary / MANIFEST, manifest)  # also makes the folder's names durable
+            # also makes the folder's names durable
+            write_json(temporary / MANIFEST, manifest, durable)
             if target.exists():
                 os.rename(target, folder / f".old-{int(env_steps)}")
             os.rename(temporary, target)
-            sync_folder(folder)
+            if durable:
+                sync_folder(folder)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             with contextlib.suppress(OSError):
@@ -207,8 +211,10 @@ def latest_checkpoint(run_path: Path) -> Latest:
     skipped = []
     for path in reversed(checkpoint_folders(Path(run_path)).values()):
         try:
-            for name, entry in _manifest(path)["files"].items():
+            manifest = _manifest(path)
+            for name, entry in manifest["files"].items():
                 _part_bytes(path, name, entry)
+            _check_logs(Path(run_path), path, manifest["offsets"])
         except RunError as error:
             skipped.append(str(error))
         else:
@@ -216,10 +222,24 @@ def latest_checkpoint(run_path: Path) -> Latest:
     return Latest(None, skipped)
 
 
-def set_best(run_path: Path, env_steps: int, evaluation: Mapping[str, Any]) -> None:
+def _check_logs(run_path: Path, path: Path, offsets: Mapping[str, int]) -> None:
+    """A power failure may have taken the end of a log that a checkpoint counts on."""
+    for name, offset in offsets.items():
+        log = run_path / name
+        size = log.stat().st_size if log.is_file() else None
+        if size is not None and size < offset:
+            raise RunError(
+                f"{log} has {size} bytes, but the checkpoint {path} was made at {offset}: the file "
+                "was shortened since."
+            )
+
+
+def set_best(
+    run_path: Path, env_steps: int, evaluation: Mapping[str, Any], durable: bool = True
+) -> None:
     """Point `@best` at a checkpoint that is already saved."""
     best = {"format": FORMAT, "env_steps": int(env_steps), "evaluation": evaluation}
-    write_json(run_path / FOLDER / BEST, best)
+    write_json(run_path / FOLDER / BEST, best, durable)
 
 
 def read_best(run_path: Path) -> dict[str, Any] | None:

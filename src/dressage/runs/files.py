@@ -65,8 +65,11 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def write_atomic(path: Path, content: bytes | str) -> None:
-    """Replace `path` as a whole: readers see the old content or the new, never a part."""
+def write_atomic(path: Path, content: bytes | str, durable: bool = True) -> None:
+    """Replace `path` as a whole: readers see the old content or the new, never a part.
+
+    `durable`: also after a power failure; a killed process loses nothing either way.
+    """
     data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     with writing(path):
@@ -74,7 +77,8 @@ def write_atomic(path: Path, content: bytes | str) -> None:
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
             try:
                 write_all(handle, data)
-                os.fsync(handle)
+                if durable:
+                    os.fsync(handle)
             finally:
                 os.close(handle)
             os.replace(temporary, path)
@@ -82,7 +86,8 @@ def write_atomic(path: Path, content: bytes | str) -> None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
-        sync_folder(path.parent)
+        if durable:
+            sync_folder(path.parent)
 
 
 def read_bytes(path: Path, limit: int = LOG_LIMIT, follow_links: bool = True) -> bytearray:
@@ -152,9 +157,9 @@ def json_text(value: Any, indent: int | None = None) -> str:
     return json.dumps(plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any, durable: bool = True) -> None:
     """Strict JSON, keys in the order given, replaced atomically."""
-    write_atomic(path, json_text(value, indent=2) + "\n")
+    write_atomic(path, json_text(value, indent=2) + "\n", durable)
 
 
 class AppendLog:

@@ -12,21 +12,17 @@ from __future__ import annotations
 
 import argparse
 import csv
-import datetime
-import json
-import os
-import platform
-import subprocess
-import sys
 import tempfile
 import time
-from importlib.metadata import version
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jobs import Benchmark, Job
 
-RESULTS = Path(__file__).parent / "results" / "curves"
+SIDES = ("dressage", "sb3")
+BENCHMARK = Benchmark(__file__, {"setting": None, "side": SIDES})
 POINTS = 20  # of a stored curve, evenly spaced over the budget
 HELD_OUT_EPISODES = 50
 
@@ -234,46 +230,24 @@ def one(name: str, side: str, seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         train = train_ours if side == "dressage" else train_sb3
         result = train(SETTINGS[name], seed, folder)
-    RESULTS.mkdir(parents=True, exist_ok=True)
+    result |= {"setting": name, "side": side, "seed": seed}
     peer = "sb3-contrib" if SETTINGS[name].get("recurrent") else "stable-baselines3"
-    result |= {
-        "setting": name,
-        "side": side,
-        "seed": seed,
-        "date": datetime.date.today().isoformat(),
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
-        "versions": {p: version(p) for p in ("dressage", peer, "torch", "gymnasium", "numpy")},
-        "command": f"python benchmarks/curves.py one {name} {side} {seed}",
-    }
-    (RESULTS / f"{name}-{side}-{seed}.json").write_text(json.dumps(result) + "\n")
+    BENCHMARK.save(
+        (name, side, seed),
+        result,
+        packages=("dressage", peer, "torch", "gymnasium", "numpy"),
+        by=f"python benchmarks/curves.py one {name} {side} {seed}",
+    )
     print(
         f"{name} {side} {seed}: {result['held_out']:.1f} in {result['seconds']:.0f} s", flush=True
     )
 
 
-def run(names: list[str], seeds: int, at_once: int) -> None:
-    """Whatever is not there yet, ours and theirs in turn."""
-    jobs = [
-        (name, side, seed)
-        for name in names
-        for seed in range(seeds)
-        for side in ("dressage", "sb3")
-        if not (RESULTS / f"{name}-{side}-{seed}.json").exists()
-    ]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    running: list[subprocess.Popen[bytes]] = []
-    for name, side, seed in jobs:
-        while len([p for p in running if p.poll() is None]) >= at_once:
-            time.sleep(0.2)
-        command = [sys.executable, __file__, "one", name, side, str(seed)]
-        running.append(subprocess.Popen(command, env=environment))
-    for process in running:
-        process.wait()
-
-
-def load(name: str, side: str) -> list[dict[str, Any]]:
-    found = [json.loads(p.read_text()) for p in sorted(RESULTS.glob(f"{name}-{side}-*.json"))]
-    return [r for r in found if r["setting"] == name]
+def jobs(given: argparse.Namespace) -> Iterator[Job]:
+    """Ours and theirs in turn."""
+    for name in given.setting or SETTINGS:
+        for seed in range(given.seeds):
+            yield from ((name, side, seed) for side in SIDES)
 
 
 def table() -> str:
@@ -285,10 +259,11 @@ def table() -> str:
         "| area under the curve | verdict |",
         "|---|---|--:|---|---|---|---|",
     ]
+    results = BENCHMARK.load()
     for name in SETTINGS:
         cells: dict[str, dict[str, tuple[float, float, float]]] = {}
-        for side in ("dressage", "sb3"):
-            runs = load(name, side)
+        for side in SIDES:
+            runs = [r for r in results if (r["setting"], r["side"]) == (name, side)]
             if not runs:
                 continue
             curves = np.array([[np.nan if v is None else v for v in r["curve"]] for r in runs])
@@ -308,28 +283,9 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    runner = commands.add_parser("run")
-    runner.add_argument("--setting", action="append", choices=list(SETTINGS))
-    runner.add_argument("--seeds", type=int, default=10)
-    runner.add_argument("--at-once", type=int, default=2)
-    single = commands.add_parser("one")
-    single.add_argument("setting")
-    single.add_argument("side", choices=["dressage", "sb3"])
-    single.add_argument("seed", type=int)
-    commands.add_parser("table")
-    given = parser.parse_args()
-    if given.command == "run":
-        run(given.setting or list(SETTINGS), given.seeds, given.at_once)
-    elif given.command == "one":
-        one(given.setting, given.side, given.seed)
-    else:
-        text = table()
-        (RESULTS / "table.md").write_text(text + "\n")
-        print(text)
+def asked(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--setting", action="append", choices=list(SETTINGS))
 
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main(__doc__, asked=asked, jobs=jobs, one=one, table=table, seeds=10)

@@ -10,30 +10,21 @@ during training. The 50 episodes are none of those evaluations'.
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
-import os
-import platform
-import subprocess
-import sys
 import tempfile
 import time
-from importlib.metadata import version
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
+from jobs import Benchmark, Job, slug
 
-RESULTS = Path(__file__).parent / "results" / "solved"
+BENCHMARK = Benchmark(__file__, {"env": None, "algo": None})
 PRESETS = Path(__file__).parents[1] / "src" / "dressage" / "presets"
 EPISODES = 50
 # Where Gymnasium names no threshold: RL-Zoo's published figure for PPO less ten percent.
 THRESHOLDS = {"Pendulum-v1": -190.0}
-
-
-def slug(env: str) -> str:
-    return env.replace("/", "-")
 
 
 def one(env: str, algo: str, seed: int) -> None:
@@ -59,30 +50,18 @@ def one(env: str, algo: str, seed: int) -> None:
             "seconds": round(seconds, 1),
             "settings": {k: v for k, v in run.config.items() if run.sources[k] != "default"},
         }
-    result |= {
-        "date": datetime.date.today().isoformat(),
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
-        "versions": {p: version(p) for p in ("dressage", "torch", "gymnasium", "numpy")},
-        "command": f"dressage train {env}:{algo} seed={seed}",
-    }
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / f"{slug(env)}-{algo}-{seed}.json").write_text(json.dumps(result) + "\n")
+    BENCHMARK.save(
+        (env, algo, seed),
+        result,
+        packages=("dressage", "torch", "gymnasium", "numpy"),
+        by=f"dressage train {env}:{algo} seed={seed}",
+    )
     print(f"{env} {algo} {seed}: best {result['best']:.1f}, last {result['last']:.1f}", flush=True)
 
 
-def run(envs: list[str], algo: str, seeds: int, at_once: int) -> None:
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    running: list[subprocess.Popen[bytes]] = []
-    for env in envs:
-        for seed in range(seeds):
-            if (RESULTS / f"{slug(env)}-{algo}-{seed}.json").exists():
-                continue
-            while len([p for p in running if p.poll() is None]) >= at_once:
-                time.sleep(0.2)
-            command = [sys.executable, __file__, "one", env, algo, str(seed)]
-            running.append(subprocess.Popen(command, env=environment))
-    for process in running:
-        process.wait()
+def jobs(given: argparse.Namespace) -> Iterator[Job]:
+    for env in given.env:
+        yield from ((env, given.algo, seed) for seed in range(given.seeds))
 
 
 def table() -> str:
@@ -90,8 +69,7 @@ def table() -> str:
     from dressage.math.summary import interquartile_mean, mean_interval
 
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for path in sorted(RESULTS.glob("*.json")):
-        result = json.loads(path.read_text())
+    for result in BENCHMARK.load():
         found.setdefault((result["env"], result["algo"]), []).append(result)
     lines = [
         "| task | algorithm | env steps | seeds | threshold | solved | mean return [95 %] | IQM |",
@@ -119,29 +97,10 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    runner = commands.add_parser("run")
-    runner.add_argument("env", nargs="+")
-    runner.add_argument("--algo", default="ppo")
-    runner.add_argument("--seeds", type=int, default=5)
-    runner.add_argument("--at-once", type=int, default=2)
-    single = commands.add_parser("one")
-    single.add_argument("env")
-    single.add_argument("algo")
-    single.add_argument("seed", type=int)
-    commands.add_parser("table")
-    given = parser.parse_args()
-    if given.command == "run":
-        run(given.env, given.algo, given.seeds, given.at_once)
-    elif given.command == "one":
-        one(given.env, given.algo, given.seed)
-    else:
-        text = table()
-        (RESULTS / "table.md").write_text(text + "\n")
-        print(text)
+def asked(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("env", nargs="+")
+    parser.add_argument("--algo", default="ppo")
 
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main(__doc__, asked=asked, jobs=jobs, one=one, table=table, seeds=5)

@@ -3,7 +3,9 @@
 
    Arrays are Python's, [n_steps, n_envs] or [n_envs], allocated once. What the Collector keeps from
    one rollout to the next is changed in place; so are the counters and moments of this structure.
-   No result depends on the number of threads (update.n_threads, for collecting too). */
+   No result depends on the number of threads, update.n_threads; collecting uses one for every 16
+   environments, as fewer cost more than starting it (collect.c), and one in a rollout whose
+   observations' statistics follow each step. */
 #ifndef DRESSAGE_ITERATE_H
 #define DRESSAGE_ITERATE_H
 

@@ -439,7 +439,7 @@ def _session(
     threads_before = None
     if engine.name == "torch":
         threads_before = torch.get_num_threads()
-        torch.set_num_threads(run.threads)
+        torch.set_num_threads(1 if isinstance(run.threads, str) else run.threads)
     learner = make_learner(resolved, spec, rng, trust)
     collector.use_carry(resolved.algo.carry_size(learner))
     own = [_make_callback(name, trust) for name in run.callbacks]

@@ -12,6 +12,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Protocol
 
+from dressage.errors import DressageError
+from dressage.native.threads import cores
 from dressage.runs.run import Run, is_run
 
 Orders = dict[str, Any]  # what a member is told; plain values only
@@ -93,24 +95,25 @@ def wait_for_one(running: Sequence[Worker], ended: threading.Event, seconds: flo
 
 def train_member(orders: Orders, path: Path, stop: Any = None) -> bool:
     """Trains or resumes one seed; False where it failed, of which the run itself tells."""
-    from dressage.errors import DressageError
     from dressage.presets.resolve import resolve
     from dressage.training import train_new, train_resumed
 
+    trust = orders["trust"]
     try:
-        if "resume" in orders:
-            options = {"env": None, "hooks": (), "trust": orders["trust"], "stop": stop}
-            train_resumed(Run(path), orders["resume"], **options)
-        else:
-            values, trust = orders["values"], orders["trust"]
+        with cores(1):  # the other members have the rest
+            if "resume" in orders:
+                options = {"env": None, "hooks": (), "trust": trust, "stop": stop}
+                train_resumed(Run(path), orders["resume"], **options)
+                return True
+            values = orders["values"]
             resolved = resolve(values["env"], values["algo"], values, trust=trust, use_preset=False)
             resolved.sources.update(orders["sources"])
             train_new(resolved, path, trust=trust, stop=stop)
+            return True
     except DressageError as error:
         if not is_run(path):  # else said in the run's own status
             print(f"{path.name}: {error}", file=sys.stderr, flush=True)
         return False
-    return True
 
 
 def _train_in_process(orders: Orders, path: str, lifeline: Connection) -> None:

@@ -97,7 +97,8 @@ def resume_group(
 
 def _run_all(path: Path, members: list[Member], resolved: Resolved, hooks: Sequence[Hook]) -> None:
     """As many members at a time as there are cores for; statuses in group.json as they change."""
-    at_once = max(1, available_cores() // resolved.run.threads)
+    threads = resolved.run.threads
+    at_once = max(1, available_cores() // (1 if isinstance(threads, str) else threads))
     waiting = [
         m for m in members if m.status != "finished" or "env_steps" in m.orders.get("resume", {})
     ]

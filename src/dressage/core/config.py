@@ -121,7 +121,9 @@ class RunConfig(Settings):
         "auto", description="what computes the updates; auto: native where it can"
     )
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, mps")
-    threads: int = Field(1, ge=1, description="torch threads; one is fastest for small networks")
+    threads: Count | Auto = Field(
+        "auto", description="of an update; auto: one for torch, the fastest number for native"
+    )
     precision: Literal["fp32", "bf16", "fp16"] = Field("fp32", description="of losses and networks")
     compile: bool = Field(False, description="torch.compile the losses")
     env_kwargs: dict[str, Any] = Field(default_factory=dict, description="given to the environment")

@@ -26,6 +26,7 @@ from dressage.native.structs import (
     UpdateMetrics,
     UpdateSettings,
 )
+from dressage.native.threads import Threads
 
 MEASURED = (  # by every update of every family
     "train/loss/policy",
@@ -67,7 +68,7 @@ class NativeAlgorithm:
     def init(self, task: Task, cfg: Any) -> NativeLearner:
         net = Network(task.spec, cfg)
         learner = NativeLearner(net, cfg, net.first_values(task.rng, cfg.ortho_init))
-        learner.threads = task.run.threads
+        learner.threads = Threads(task.run.threads)
         if self.NEEDS.native != "reinforce":
             learner.add_group("all", net.chunks)
             return learner
@@ -189,5 +190,5 @@ def update_settings(family: str | None, learner: NativeLearner, cfg: Any, rows: 
         target_kl=getattr(cfg, "target_kl", None) or 0.0,
         batch_size=getattr(cfg, "batch_size", rows),
         n_epochs=getattr(cfg, "n_epochs", 1),
-        n_threads=learner.threads,
+        n_threads=learner.threads.now,
     )

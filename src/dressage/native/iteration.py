@@ -107,7 +107,7 @@ class WholeIteration:
         if done < 0:
             raise self._error()
         self._take_state()
-        learner.updated("all", done, it.learner.steps)
+        learner.updated("all", done, it.learner.steps, sum(it.seconds))
         for phase, spent in zip(PHASES, it.seconds, strict=True):
             seconds[f"sys/time/{phase}"] += spent
         rolled = it.rolled

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from dressage.native.structs import (
     UpdateMetrics,
     UpdateSettings,
 )
+from dressage.native.threads import Threads
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -57,7 +59,6 @@ class NativeLearner:
     """Parameters, moments and counters of one actor and critic."""
 
     device = "cpu"
-    threads = 1  # of an update; no result depends on it
 
     def __init__(self, network: Network, settings: OptimizerSettings, first_values: Floats) -> None:
         self.network, self.settings = network, settings
@@ -71,6 +72,7 @@ class NativeLearner:
             settings.weight_decay,
             settings.momentum,
         )
+        self.threads = Threads(1)  # of an update; no result depends on their number
         self.groups: dict[str, NativeGroup] = {}
         self.updates = 0
         self.inspect_next = False  # the next update also measures what is too costly for every one
@@ -181,6 +183,7 @@ class NativeLearner:
             g.steps,
         )
         metrics = UpdateMetrics()
+        began = time.perf_counter()
         done = self._update(
             shape,
             ctypes.byref(settings),
@@ -190,11 +193,12 @@ class NativeLearner:
             address(self._updating, np.uint8),
         )
         assert done > 0, "the kernel refused its settings"
-        self.updated(group, done, state.steps)
+        self.updated(group, done, state.steps, time.perf_counter() - began)
         return metrics
 
-    def updated(self, group: str, minibatches: int, steps: int) -> None:
+    def updated(self, group: str, minibatches: int, steps: int, seconds: float) -> None:
         """C has changed the parameters."""
+        self.threads.took(seconds / minibatches)
         self.groups[group].steps = steps
         self.updates += minibatches
         self._stale = True

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
+USERS = [path for path in sorted(FOLDER.glob("*.py")) if "import Benchmark" in path.read_text()]
 SCRIPT = """
 from pathlib import Path
 from jobs import Benchmark
@@ -67,23 +68,21 @@ def test_jobs_run_once_and_say_which_failed(tmp_path: Path) -> None:
     assert call(script, "one", "a", "above", "0").returncode == 2
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("curves", ("setting", "side")), ("solved", ("env", "algo"))]
-)
+@pytest.mark.parametrize("script", USERS, ids=lambda script: script.stem)
 def test_stored_results_lie_where_their_jobs_look(
-    name: str, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    script: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
-    benchmark = loaded(name).BENCHMARK
+    benchmark = loaded(script).BENCHMARK
     results = benchmark.load()
     assert results
     for result in results:
-        job = (*(result[word] for word in words), result["seed"])
+        job = (*(result[word] for word in benchmark.words), result["seed"])
         assert json.loads(benchmark.file(*job).read_text()) == result
 
 
-def loaded(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", FOLDER / f"{name}.py")
+def loaded(script: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(f"benchmark_{script.stem}", script)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -65,8 +65,8 @@ def measured(
             **found,
         }
         if process.returncode:
-            said = err.read().strip().splitlines()[-3:]
-            record["error"] = f"ended with {process.returncode}: {' | '.join(said)}"
+            said = " | ".join(err.read().strip().splitlines()[-3:]).replace(str(ROOT), ".")
+            record["error"] = f"ended with {process.returncode}: {said}"
         return record
 
 

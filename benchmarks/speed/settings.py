@@ -165,6 +165,7 @@ SETTINGS: dict[str, Setting] = {
         n_steps=2048,
         hyper=SB3_DEFAULTS,
         programs=(
+            "peak",
             "dressage-native",
             "dressage-native-2threads",
             "dressage-torch",
@@ -198,6 +199,7 @@ SETTINGS: dict[str, Setting] = {
         },
         normalize=True,
         programs=(
+            "peak",
             "dressage-native",
             "dressage-native-2threads",
             "dressage-torch",
@@ -216,6 +218,7 @@ SETTINGS: dict[str, Setting] = {
         n_steps=2048,
         hyper=SB3_DEFAULTS,
         programs=(
+            "peak",
             "dressage-native",
             "dressage-native-2threads",
             "dressage-torch",
@@ -234,6 +237,7 @@ SETTINGS: dict[str, Setting] = {
         n_steps=128,
         hyper={**SB3_DEFAULTS, "batch_size": 256, "n_epochs": 4},
         programs=(
+            "peak",
             "dressage-native",
             "dressage-native-2threads",
             "dressage-torch",

@@ -111,7 +111,8 @@ def solve_table(chosen: dict[str, Record], _: dict[str, Record]) -> list[str]:
             each = ", ".join(f"{s:.2f}" for s in mine.values())
             cell = ""
             if program != "sb3" and seconds.get("sb3"):
-                ratio = median(seconds["sb3"].values()) / median(mine.values())
+                middle = median(mine.values())
+                ratio = median(seconds["sb3"].values()) / middle if middle < math.inf else 0.0
                 wanted = SETTINGS[name].wanted[program]
                 cell = f"{ratio:.1f} of the medians; {verdict({0: ratio}, wanted, at_least=True)}"
             lines.append(f"| {name} | {program} | {spread(mine, '.2f')} | {each} | {cell} |")

@@ -8,17 +8,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TORCH = "torch==2.13.0"
+# lower bounds, or pip takes releases of years ago to keep to our constraints
 PACKAGES: dict[str, list[str]] = {
     "sb3": [
-        "stable-baselines3",
-        "sb3-contrib",
+        "stable-baselines3>=2.7",
+        "sb3-contrib>=2.7",
         "gymnasium[mujoco]",
         "ale-py",
         "opencv-python-headless",
     ],
-    "sbx": ["sbx-rl"],
-    "tianshou": ["tianshou"],
-    "rllib": ["ray[rllib]"],
+    "sbx": ["sbx-rl>=0.25"],
+    "tianshou": ["tianshou>=2.0.1"],
+    "rllib": ["ray[rllib]>=2.50"],
 }
 DONE, FAILED = "installed.txt", "failed.txt"
 
@@ -41,7 +42,7 @@ def python_of(venv: str, folder: Path) -> Path | str:
 
 def _install(venv: str, home: Path, python: Path) -> str:
     """Empty if all went well. First with the versions dressage is tested with, then without."""
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
+    subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
     pip = [str(python), "-m", "pip", "install", "--quiet"]
     why = _tried([*pip, TORCH])
     if why:

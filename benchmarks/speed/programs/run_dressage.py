@@ -83,10 +83,12 @@ def columns(path: Path) -> dict[str, Any]:
     number = lambda row, name: float(row[name] or 0.0)  # noqa: E731
     header = list(rows[0])
     phases = {n: sum(number(r, n) for r in rows) for n in header if n.startswith("sys/time/")}
+    wall = number(rows[-1], "wall_seconds")
     saves = sum(number(r, "sys/time/checkpoint") > 0 for r in rows)
     if saves:  # the last checkpoint comes after the last row: it counts as the mean of the others
-        phases["sys/time/checkpoint"] *= (saves + 1) / saves
-    wall = number(rows[-1], "wall_seconds")
+        last = phases["sys/time/checkpoint"] / saves
+        phases["sys/time/checkpoint"] += last
+        wall += last
     returns = [r["train/roll/ep_rew_mean"] for r in rows if r.get("train/roll/ep_rew_mean")]
     return {
         "return": float(returns[-1]) if returns else None,

@@ -81,11 +81,8 @@ def environments(asked: dict[str, Any]) -> Any:
     kind = SubprocVecEnv if asked["options"].get("subprocesses") else DummyVecEnv
     make = partial(make_vec_env, n_envs=asked["n_envs"], seed=asked["seed"], vec_env_cls=kind)
     if "atari" in asked["wrappers"]:
-        import ale_py
-
-        gym.register_envs(ale_py)
         env = make_atari_env(
-            asked["env"],
+            f"ale_py:{asked['env']}",  # subprocesses must import it too
             n_envs=asked["n_envs"],
             seed=asked["seed"],
             vec_env_cls=kind,

@@ -154,6 +154,30 @@ def test_every_optimizer_learns_and_resumes_to_the_bit(name: str) -> None:
         assert not torch.equal(learner.groups["all"].flat, forgetful.groups["all"].flat)
 
 
+@pytest.mark.parametrize("name", get_args(Optimizer))
+def test_decay_and_momentum_may_change_between_steps(name: str) -> None:
+    """A schedule ends where the same numbers given by hand end, and elsewhere than without."""
+    if name in ("lamb", "shampoo"):
+        pytest.importorskip("pytorch_optimizer")
+    rates = {"policy": 0.01, "value": 0.01}
+    scheduled = OptimizerSettings(
+        optimizer=name, weight_decay="linear(0, 0.5)", momentum="linear(0.9, 0.1)"
+    )
+    for what in ("weight_decay", "momentum"):
+        ends = []
+        for follows in (True, False):
+            learner = make_learner(**scheduled.model_dump())
+            for i, data in enumerate(batches(5)):
+                now = scheduled.at(i / 4)
+                if not follows:
+                    now = now.model_copy(update={what: getattr(scheduled.at(0.0), what)})
+                learner.set_optimizer("all", now, rates)
+                learner.step("all", loss, data)
+            ends.append(learner.groups["all"].flat.clone())
+        takes = name in ("sgd", "rmsprop", "rmsprop_tf", "shampoo") or what == "weight_decay"
+        assert torch.equal(*ends) is not takes, what
+
+
 def test_rmsprop_tf_equals_a_numpy_loop() -> None:
     """Epsilon inside the root, squares that start at one, the rate inside the momentum."""
     learner = make_learner(

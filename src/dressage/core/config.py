@@ -58,6 +58,13 @@ def _always(holds: Callable[[float], bool], expected: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _keeps_a_buffer(value: float | Schedule) -> float | Schedule:
+    """PyTorch's RMSprop makes the buffer at its first step, if there is momentum then."""
+    if isinstance(value, Schedule) and value(0.0) == 0:
+        raise ValueError("begins at 0, expected a schedule that begins above 0")
+    return value
+
+
 # A number, or a schedule such as `linear(3e-4, 0, warmup=0.05)` over the run's progress.
 _Read = BeforeValidator(_read_schedule)
 _Write = PlainSerializer(_write_schedule)
@@ -68,6 +75,13 @@ SchedulableBound = Annotated[
     Any, BeforeValidator(_read_bound), _always(lambda x: x > 0, "above 0"), _Write
 ]
 SchedulableShare = Annotated[Any, _Read, _always(lambda x: 0 <= x <= 1, "from 0 to 1"), _Write]
+SchedulableMomentum = Annotated[
+    Any,
+    _Read,
+    _always(lambda x: 0 <= x < 1, "at least 0 and below 1"),
+    AfterValidator(_keeps_a_buffer),
+    _Write,
+]
 
 
 def true_means(way: str) -> BeforeValidator:
@@ -213,8 +227,8 @@ class OptimizerSettings(Settings):
     )
     optimizer: Optimizer = Field("adam", description="rmsprop_tf puts epsilon inside the root")
     optimizer_eps: float = Field(1e-5, gt=0, description="epsilon of the optimizer")
-    weight_decay: float = Field(0.0, ge=0, description="of the optimizer")
-    momentum: float = Field(0.0, ge=0, lt=1, description="of SGD and RMSprop")
+    weight_decay: SchedulableRate = Field(0.0, description="of the optimizer")
+    momentum: SchedulableMomentum = Field(0.0, description="of SGD and RMSprop")
     betas: tuple[float, float] = Field((0.9, 0.999), description="of Adam, AdamW and LAMB")
     rmsprop_alpha: float = Field(0.99, gt=0, lt=1, description="smoothing of RMSprop")
     max_grad_norm: SchedulableBound = Field(0.5, description="gradients are clipped to this norm")

@@ -105,7 +105,12 @@ class Learner:
     ) -> None:
         """The settings in force, of those that may have a schedule."""
         self.set_learning_rate(group, rates)
-        self.groups[group].max_grad_norm = settings.max_grad_norm
+        g = self.groups[group]
+        g.max_grad_norm = settings.max_grad_norm
+        for parameters in g.optimizer.param_groups:
+            for name in ("weight_decay", "momentum"):
+                if name in parameters:
+                    parameters[name] = getattr(settings, name)
 
     def set_learning_rate(self, group: str, rates: Mapping[str, float]) -> None:
         for parameters in self.groups[group].optimizer.param_groups:

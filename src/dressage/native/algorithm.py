@@ -17,7 +17,7 @@ from dressage.core.steps import Steps, Tree
 from dressage.native import face, network
 from dressage.native.env_batch import NativeBatch
 from dressage.native.iteration import WholeIteration
-from dressage.native.learner import NativeLearner, learning_rates, named_metrics
+from dressage.native.learner import NativeLearner, learning_rates, named_metrics, optim_settings
 from dressage.native.network import Floats, Network
 from dressage.native.structs import (
     FAMILIES,
@@ -184,7 +184,7 @@ def update_settings(family: str | None, learner: NativeLearner, cfg: Any, rows: 
             ent_coef=cfg.ent_coef,
             vf_coef=getattr(cfg, "vf_coef", 0.0),
         ),
-        optimizer=learner.optimizer,
+        optimizer=optim_settings(cfg),
         learning_rate=learning_rates(cfg),
         max_grad_norm=cfg.max_grad_norm,
         target_kl=getattr(cfg, "target_kl", None) or 0.0,

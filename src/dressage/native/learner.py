@@ -64,14 +64,7 @@ class NativeLearner:
         self.network, self.settings = network, settings
         self.flat = np.ascontiguousarray(first_values, np.float32)
         self.first, self.second = np.zeros_like(self.flat), np.zeros_like(self.flat)
-        self.optimizer = OptimSettings(
-            OPTIMIZERS.index(settings.optimizer),
-            *settings.betas,
-            settings.rmsprop_alpha,
-            settings.optimizer_eps,
-            settings.weight_decay,
-            settings.momentum,
-        )
+        self.optimizer = optim_settings(settings.at(0.0))
         self.threads = Threads(1)  # of an update; no result depends on their number
         self.groups: dict[str, NativeGroup] = {}
         self.updates = 0
@@ -317,6 +310,18 @@ def named_metrics(found: UpdateMetrics, measured: Sequence[str]) -> dict[str, fl
         each = getattr(found, family)
         values |= {f"{m}/{family}/{chunk}": each[i] for i, chunk in enumerate(CHUNKS)}
     return {k: value for k, value in values.items() if k in measured or not math.isnan(value)}
+
+
+def optim_settings(settings: OptimizerSettings) -> OptimSettings:
+    """The optimizer's settings in force, as C reads them."""
+    return OptimSettings(
+        OPTIMIZERS.index(settings.optimizer),
+        *settings.betas,
+        settings.rmsprop_alpha,
+        settings.optimizer_eps,
+        settings.weight_decay,
+        settings.momentum,
+    )
 
 
 def learning_rates(settings: Any) -> Any:

@@ -38,7 +38,7 @@ ORDER = (
     ("assemble",),
     ("policy",),
     ("judge",),
-    ("training", "members", "seeds"),  # a group is runs, and a run may be a member: they know each other
+    ("training", "members", "seeds"),  # a group is runs, a run may be a member: they know each other
     ("project",),
     ("api",),
     ("conformance",),

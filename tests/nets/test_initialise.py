@@ -10,11 +10,11 @@ import torch
 from torch import nn
 
 from dressage.core.config import NetworkSettings
+from dressage.core.initial import orthogonal
 from dressage.core.rng import Rng
 from dressage.core.spec import TaskSpec
 from dressage.envs.spaces import ActionCodec, ObsCodec
 from dressage.nets.actor_critic import ActorCritic
-from dressage.core.initial import orthogonal
 from dressage.nets.initialise import build, initialise
 
 

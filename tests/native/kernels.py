@@ -363,10 +363,8 @@ class NativeLearner:
         self.steps[family] = state.steps
         return named(found)
 
-    def gradient(
-        self, inspect: bool = False, family: str = ""
-    ) -> tuple[np.ndarray, dict[str, float]]:
-        settings = self.case.settings(1, 1, inspect, family)
+    def gradient(self, family: str = "") -> tuple[np.ndarray, dict[str, float]]:
+        settings = self.case.settings(1, family=family)
         gradient = np.zeros_like(self.parameters)
         found, memory, rows = UpdateMetrics(), self._memory(settings), self._rows(None)
         self._call(

@@ -10,6 +10,7 @@
 /* What one thread needs: networks, and the rows of a tile. */
 typedef struct {
     net net;
+    int64_t packed; /* the minibatch whose weights `net` has */
     uint8_t *mask;
     real *action, *old_log_prob, *old_value, *advantage, *returns, *weight;
     real *log_prob, *entropy, *value, *d_log_prob, *d_entropy, *d_value;
@@ -23,8 +24,19 @@ typedef struct {
 } segment;
 
 typedef struct {
+    int64_t index;        /* among those of all epochs */
+    int64_t epoch, first; /* rows first … first + batch_size of the epoch's order */
+    bool inspect;
+    real mean, scale; /* of advantages: (advantage - mean) * scale */
+} minibatch;
+
+typedef struct {
     const update_settings *settings;
     const rollout *data;
+    minibatch now;
+    int64_t step; /* of the optimizer */
+    double scale; /* of the gradient, for clipping */
+    const real *parameters;
     learner_state *state;
     update_metrics *metrics;
     bool with_policy, with_value, trained[CHUNKS]; /* by the family of the loss */
@@ -38,22 +50,15 @@ typedef struct {
     real *gradient, *before; /* [size] */
     int n_threads;
     crew crew;
-    _Atomic int64_t next_block;
 } job;
-
-typedef struct {
-    int64_t epoch, first; /* rows first … first + batch_size of the epoch's order */
-    bool inspect;
-    real mean, scale; /* of advantages: (advantage - mean) * scale */
-} minibatch;
 
 /* minibatch.c */
 #define worker_place NAME(worker_place)
 void worker_place(worker *w, const net_shape *shape, arena *memory);
 #define minibatch_at NAME(minibatch_at)
 minibatch minibatch_at(const job *j, int64_t index); /* of n_epochs * minibatches an epoch */
-#define minibatch_blocks NAME(minibatch_blocks)
-void minibatch_blocks(job *j, const minibatch *m, worker *w); /* those that no thread has taken */
+#define minibatch_block NAME(minibatch_block)
+void minibatch_block(void *about, int thread, int64_t index); /* an item of n_blocks */
 #define minibatch_divergence NAME(minibatch_divergence)
 double minibatch_divergence(worker *w, const rollout *data);
 
@@ -63,9 +68,9 @@ int64_t segments_count(const job *j);
 #define segments_fill NAME(segments_fill)
 void segments_fill(job *j);
 #define segment_reduce NAME(segment_reduce)
-void segment_reduce(const job *j, segment *s);
+void segment_reduce(void *about, int thread, int64_t index); /* an item of n_segments */
 #define segment_step NAME(segment_step)
-void segment_step(const job *j, const segment *s, int64_t step, double scale);
+void segment_step(void *about, int thread, int64_t index); /* an item of n_segments */
 #define gradient_norms NAME(gradient_norms)
 double gradient_norms(const job *j, double *norms); /* by chunk; returns the joint one */
 #define blocks_sum NAME(blocks_sum)
@@ -76,10 +81,8 @@ loss_sums blocks_sum(const job *j);
 void metrics_clear(update_metrics *m);
 #define metrics_add NAME(metrics_add)
 void metrics_add(const job *j, const double *norms, double norm, update_metrics *m);
-#define metrics_inspect_units NAME(metrics_inspect_units)
-void metrics_inspect_units(const job *j, update_metrics *m);
-#define metrics_inspect_weights NAME(metrics_inspect_weights)
-void metrics_inspect_weights(const job *j, update_metrics *m);
+#define metrics_inspect NAME(metrics_inspect)
+void metrics_inspect(const job *j, update_metrics *m); /* after a step, against j->before */
 #define metrics_finish NAME(metrics_finish)
 void metrics_finish(const job *j, int64_t minibatches, update_metrics *m);
 

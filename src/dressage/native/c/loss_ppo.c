@@ -1,4 +1,5 @@
-/* algos/ppo.py: ppo_loss = policy_loss + vf_coef value_loss - ent_coef entropy, all of them means. */
+/* algos/ppo.py: ppo_loss = policy_loss + vf_coef value_loss - ent_coef entropy, all of them
+   means. */
 #include "loss.h"
 
 #ifdef REAL_IS_DOUBLE

@@ -2,8 +2,6 @@
    under `forward`. */
 #include "job.h"
 
-#include <stdatomic.h>
-
 #include "simd.h"
 
 void worker_place(worker *w, const net_shape *shape, arena *memory) {
@@ -41,7 +39,8 @@ minibatch minibatch_at(const job *j, int64_t index) {
     /* algos/reinforce.py inspects the baseline once it is fitted, the others begin with it */
     const int64_t last = s->n_epochs * j->minibatches - 1;
     const int64_t inspected = s->loss.family == LOSS_BASELINE ? last : 0;
-    minibatch m = {.epoch = index / j->minibatches,
+    minibatch m = {.index = index,
+                   .epoch = index / j->minibatches,
                    .first = index % j->minibatches * s->batch_size,
                    .inspect = s->inspect && index == inspected,
                    .scale = 1};
@@ -117,7 +116,11 @@ static void tile(const job *j, const minibatch *m, worker *w, int64_t start, int
     net_backward(n, rows, j->with_policy, j->with_value, gradient);
 }
 
-static void block(const job *j, const minibatch *m, worker *w, int64_t index) {
+void minibatch_block(void *about, int thread, int64_t index) {
+    const job *j = about;
+    const minibatch *m = &j->now;
+    worker *w = &j->workers[thread];
+    if (w->packed != m->index) net_pack(&w->net, j->parameters), w->packed = m->index;
     const int64_t batch = j->settings->batch_size;
     const int64_t end = batch * (index + 1) / j->n_blocks;
     real *gradient = j->block_gradients + index * j->size;
@@ -128,11 +131,6 @@ static void block(const job *j, const minibatch *m, worker *w, int64_t index) {
     for (int64_t at = batch * index / j->n_blocks; at < end; at += TILE_ROWS)
         tile(j, m, w, at, end - at < TILE_ROWS ? end - at : TILE_ROWS, &sums, units, gradient);
     j->block_sums[index] = sums;
-}
-
-void minibatch_blocks(job *j, const minibatch *m, worker *w) {
-    int64_t index;
-    while ((index = atomic_fetch_add(&j->next_block, 1)) < j->n_blocks) block(j, m, w, index);
 }
 
 /* KL(old || new), on_policy.divergence over all rows: mean(exp(log_ratio) - 1 - log_ratio). */

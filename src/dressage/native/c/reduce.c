@@ -1,5 +1,5 @@
 /* Blocks' gradients together, in their order, and into the parameters: the part of Learner.step
-   behind `backward`. Each segment of the parameters is one thread's. */
+   behind `backward`. A segment of the parameters is one thread's. */
 #include "job.h"
 
 #include "simd.h"
@@ -22,7 +22,10 @@ void segments_fill(job *j) {
         }
 }
 
-void segment_reduce(const job *j, segment *s) {
+void segment_reduce(void *about, int thread, int64_t index) {
+    const job *j = about;
+    segment *s = &j->segments[index];
+    (void)thread;
     real *restrict total = j->gradient + s->start;
     memcpy(total, j->block_gradients + s->start, (size_t)s->count * sizeof(real));
     for (int64_t b = 1; b < j->n_blocks; b++) {
@@ -32,10 +35,13 @@ void segment_reduce(const job *j, segment *s) {
     s->squares = squares(s->count, total);
 }
 
-void segment_step(const job *j, const segment *s, int64_t step, double scale) {
-    optim_step(&j->settings->optimizer, j->settings->learning_rate[s->chunk], step, s->count, scale,
-               j->gradient + s->start, j->state->parameters + s->start, j->state->first + s->start,
-               j->state->second + s->start);
+void segment_step(void *about, int thread, int64_t index) {
+    const job *j = about;
+    const segment *s = &j->segments[index];
+    (void)thread;
+    optim_step(&j->settings->optimizer, j->settings->learning_rate[s->chunk], j->step, s->count,
+               j->scale, j->gradient + s->start, j->state->parameters + s->start,
+               j->state->first + s->start, j->state->second + s->start);
 }
 
 double gradient_norms(const job *j, double *norms) {

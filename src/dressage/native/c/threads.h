@@ -1,4 +1,4 @@
-/* A few threads that work on one thing in step. */
+/* A few threads that work on one thing together. */
 #ifndef DRESSAGE_THREADS_H
 #define DRESSAGE_THREADS_H
 
@@ -7,16 +7,22 @@
 enum { MOST_THREADS = 64 };
 
 typedef struct {
-    int size; /* threads, the caller's among them */
-    _Atomic int waiting, ready;
-    _Atomic unsigned turn;
+    int size;    /* threads, the caller's among them */
+    void *about; /* what all of them work on */
+    void (*item)(void *about, int thread, int64_t index);
+    _Atomic int ready, over;
+    _Atomic uint64_t open; /* round << 32 | items of it that nobody has taken */
+    _Atomic int64_t done;  /* items of the round */
 } crew;
 
 /* Calls work(about, 0 … size - 1) at once, each on a thread of its own; the caller is thread 0.
    Where the system gives fewer threads `size` says how many there are, before any begins. */
 void crew_run(crew *c, int size, void (*work)(void *about, int thread), void *about);
 
-/* All threads wait for one another. */
-void crew_meet(crew *c);
+/* Within crew_run thread 0 may share items out, while the others are in crew_help. It waits for
+   items that another thread has begun, never for a thread: on a busy machine it may be away. */
+void crew_share(crew *c, int64_t count, void (*item)(void *about, int thread, int64_t index));
+void crew_help(crew *c, int thread); /* returns after crew_end */
+void crew_end(crew *c);
 
 #endif

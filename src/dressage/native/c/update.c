@@ -2,8 +2,6 @@
    `update`. */
 #include "update.h"
 
-#include <stdatomic.h>
-
 #include "job.h"
 #include "simd.h"
 
@@ -58,50 +56,62 @@ static int place(job *j, const net_shape *shape, const update_settings *s, int64
 }
 
 static void prepare(job *j) {
-    for (int t = 0; t < j->n_threads; t++) net_clear(&j->workers[t].net);
+    for (int t = 0; t < j->n_threads; t++) {
+        net_clear(&j->workers[t].net);
+        j->workers[t].packed = -1;
+    }
     segments_fill(j);
     metrics_clear(j->metrics);
 }
 
-/* What every thread does. All of them take the same decisions, from the same numbers. */
+/* The gradient of the minibatch `now`, and its norms by chunk; returns the joint one. */
+static double take_gradient(job *j, double *norms) {
+    crew_share(&j->crew, j->n_blocks, minibatch_block);
+    crew_share(&j->crew, j->n_segments, segment_reduce);
+    return gradient_norms(j, norms);
+}
+
+/* Learner.step */
+static void step(job *j) {
+    const update_settings *s = j->settings;
+    double norms[CHUNKS];
+    const double norm = take_gradient(j, norms), clip = s->max_grad_norm / (norm + 1e-6);
+    if (j->now.inspect) memcpy(j->before, j->parameters, (size_t)j->size * sizeof(real));
+    if (isfinite(norm)) { /* else it is left out whole: weights and moments survive it */
+        j->step++, j->scale = clip < 1 ? clip : 1;
+        crew_share(&j->crew, j->n_segments, segment_step);
+    }
+    metrics_add(j, norms, norm, j->metrics);
+    if (j->now.inspect) metrics_inspect(j, j->metrics);
+}
+
 static void run(void *about, int thread) {
     job *j = about;
+    if (thread > 0) {
+        crew_help(&j->crew, thread);
+        return;
+    }
     const update_settings *s = j->settings;
-    worker *w = &j->workers[thread];
-    update_metrics *metrics = thread == 0 ? j->metrics : NULL;
-    segment *from = j->segments + j->n_segments * thread / j->crew.size;
-    segment *to = j->segments + j->n_segments * (thread + 1) / j->crew.size;
-    int64_t done = 0, step = j->state->steps;
+    const bool may_stop = s->loss.family == LOSS_PPO && s->target_kl > 0;
+    int64_t done = 0;
     bool stop = false;
     while (done < s->n_epochs * j->minibatches && !stop) {
-        const minibatch m = minibatch_at(j, done++);
-        net_pack(&w->net, j->state->parameters);
-        minibatch_blocks(j, &m, w);
-        crew_meet(&j->crew);
-        for (segment *k = from; k < to; k++) segment_reduce(j, k);
-        if (metrics && m.inspect)
-            memcpy(j->before, j->state->parameters, (size_t)j->size * sizeof(real));
-        crew_meet(&j->crew);
-        double norms[CHUNKS];
-        const double norm = gradient_norms(j, norms), clip = s->max_grad_norm / (norm + 1e-6);
-        /* A gradient that is not finite is left out whole: weights and moments survive it. */
-        if (isfinite(norm)) {
-            step++;
-            for (segment *k = from; k < to; k++) segment_step(j, k, step, clip < 1 ? clip : 1);
-        }
-        if (s->loss.family == LOSS_PPO && s->target_kl > 0)
-            stop = blocks_sum(j).kl / (double)s->batch_size > 1.5 * s->target_kl;
-        if (metrics) {
-            metrics_add(j, norms, norm, metrics);
-            if (m.inspect) metrics_inspect_units(j, metrics);
-            atomic_store(&j->next_block, 0);
-        }
-        crew_meet(&j->crew);
-        if (metrics && m.inspect) metrics_inspect_weights(j, metrics);
+        j->now = minibatch_at(j, done++);
+        step(j);
+        stop = may_stop && blocks_sum(j).kl / (double)s->batch_size > 1.5 * s->target_kl;
     }
-    if (!metrics) return;
-    j->state->steps = step;
-    metrics_finish(j, done, metrics);
+    crew_end(&j->crew);
+    metrics_finish(j, done, j->metrics);
+}
+
+static void run_gradient(void *about, int thread) {
+    job *j = about;
+    double norms[CHUNKS];
+    (void)thread;
+    j->now = minibatch_at(j, 0);
+    const double norm = take_gradient(j, norms);
+    metrics_add(j, norms, norm, j->metrics);
+    metrics_finish(j, 1, j->metrics);
 }
 
 int64_t update_bytes(const net_shape *shape, const update_settings *settings, int64_t rows) {
@@ -112,11 +122,13 @@ int64_t update_bytes(const net_shape *shape, const update_settings *settings, in
 
 int64_t update_epochs(const net_shape *shape, const update_settings *settings, const rollout *data,
                       learner_state *state, update_metrics *metrics, void *memory) {
-    job j = {.data = data, .state = state, .metrics = metrics};
+    job j = {.data = data, .state = state, .parameters = state->parameters, .metrics = metrics};
     arena a = arena_over(memory);
     if (place(&j, shape, settings, data->rows, &a)) return -1;
     prepare(&j);
+    j.step = state->steps;
     crew_run(&j.crew, j.n_threads, run, &j);
+    state->steps = j.step;
     /* on_policy.policy_change: PPO's loss gives the divergence itself, a baseline's has none */
     const int family = settings->loss.family;
     if (settings->inspect && (family == LOSS_A2C || family == LOSS_REINFORCE))
@@ -127,23 +139,14 @@ int64_t update_epochs(const net_shape *shape, const update_settings *settings, c
 int64_t update_gradient(const net_shape *shape, const update_settings *settings,
                         const rollout *data, const real *parameters, real *gradient,
                         update_metrics *metrics, void *memory) {
-    job j = {.data = data, .metrics = metrics};
+    job j = {.data = data, .parameters = parameters, .metrics = metrics};
     arena a = arena_over(memory);
     if (place(&j, shape, settings, data->rows, &a)) return -1;
     prepare(&j);
-    const minibatch m = minibatch_at(&j, 0);
-    net_pack(&j.workers[0].net, parameters);
-    minibatch_blocks(&j, &m, &j.workers[0]);
+    crew_run(&j.crew, 1, run_gradient, &j);
     memset(gradient, 0, (size_t)j.size * sizeof(real));
-    for (segment *k = j.segments; k < j.segments + j.n_segments; k++) {
-        segment_reduce(&j, k);
+    for (segment *k = j.segments; k < j.segments + j.n_segments; k++)
         memcpy(gradient + k->start, j.gradient + k->start, (size_t)k->count * sizeof(real));
-    }
-    double norms[CHUNKS];
-    const double norm = gradient_norms(&j, norms);
-    metrics_add(&j, norms, norm, metrics);
-    if (m.inspect) metrics_inspect_units(&j, metrics);
-    metrics_finish(&j, 1, metrics);
     return 1;
 }
 

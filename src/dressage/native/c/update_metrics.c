@@ -71,7 +71,7 @@ static double dormant_share(const job *j, const mlp_shape *shape, int64_t first_
     return units ? (double)dormant / (double)units : NAN;
 }
 
-void metrics_inspect_units(const job *j, update_metrics *m) {
+static void inspect_units(const job *j, update_metrics *m) {
     const net *n = &j->workers[0].net;
     const int trunk = n->shape.shared ? SHARED : POLICY;
     if (j->trained[trunk]) m->dormant_share[trunk] = dormant_share(j, &n->policy.shape, 0);
@@ -79,7 +79,7 @@ void metrics_inspect_units(const job *j, update_metrics *m) {
         m->dormant_share[VALUE] = dormant_share(j, &n->value.shape, mlp_units(&n->policy.shape));
 }
 
-void metrics_inspect_weights(const job *j, update_metrics *m) {
+static void inspect_weights(const job *j, update_metrics *m) {
     for (int c = 0; c < CHUNKS; c++) {
         if (!j->trained[c]) continue;
         double old = 0, change = 0;
@@ -90,4 +90,9 @@ void metrics_inspect_weights(const job *j, update_metrics *m) {
         m->weight_norm[c] = sqrt(old);
         m->update_to_weight[c] = sqrt(change) / (sqrt(old) + 1e-12);
     }
+}
+
+void metrics_inspect(const job *j, update_metrics *m) {
+    inspect_units(j, m);
+    inspect_weights(j, m);
 }

@@ -38,7 +38,7 @@ ORDER = (
     ("assemble",),
     ("policy",),
     ("judge",),
-    ("training", "members", "seeds"),  # a group is runs, a run may be a member: they know each other
+    ("training", "members", "seeds"),  # a group is runs, a run may be a member
     ("project",),
     ("api",),
     ("conformance",),

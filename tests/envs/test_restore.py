@@ -201,3 +201,25 @@ def test_other_layers_are_refused() -> None:
         pytest.raises(EnvError, match="0 layers with state_dict"),
     ):
         load_state(batch, [[{"episodes": 1}]])
+
+
+@pytest.mark.parametrize("length", [1, 7, 1000, 1024, 3000])
+def test_whole_rollouts_leave_the_traces_of_single_steps(length: int) -> None:
+    """As the native engine records: many steps at once, seeds asked for late."""
+    rng = np.random.default_rng(length)
+    one, many = TraceRecorder(3, 2), TraceRecorder(3, 2)
+    episode = np.zeros(3, int)
+    for recorder in (one, many):
+        for i in range(3):
+            recorder.reset(i, 10 * i)
+    for _ in range(5):
+        actions = rng.normal(size=(length, 3, 2)).astype(np.float32)
+        done = rng.random((length, 3)) < (0.0005, 0.01, 0.4)
+        for row, ended in zip(actions, done, strict=True):
+            one.step(row)
+            for i in np.flatnonzero(ended).tolist():
+                episode[i] += 1
+                one.reset(i, 10 * i + int(episode[i]))
+        many.rollout(actions, done, lambda i: 10 * i + int(episode[i]))
+        for name, array in one.to_arrays().items():
+            np.testing.assert_array_equal(array, many.to_arrays()[name])

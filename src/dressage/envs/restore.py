@@ -80,8 +80,8 @@ class TraceRecorder:
         `seed_of(i)`: of the episode that environment i is in, whenever it is asked.
         """
         length = len(actions)
-        while self._length + length > len(self._actions):
-            self._make_room()
+        if self._length + length > len(self._actions):
+            self._make_room(length)
         self._actions[self._length : self._length + length] = actions
         ended = done.any(axis=0)
         last = length - np.argmax(done[::-1], axis=0)  # rows up to and with the last end
@@ -108,13 +108,13 @@ class TraceRecorder:
         self._settle()
         return min((s[0][1] if s else self._length for s in self._starts), default=0)
 
-    def _make_room(self) -> None:
+    def _make_room(self, rows: int = 1) -> None:
         oldest = self._oldest()
         kept = self._actions[oldest : self._length]
-        if len(kept) > len(self._actions) // 2:
-            grown = np.zeros((2 * len(self._actions), *self._actions.shape[1:]), np.float32)
-        else:
-            grown = np.zeros_like(self._actions)
+        room = len(self._actions)
+        while room < 2 * len(kept) or room < len(kept) + rows:
+            room *= 2
+        grown = np.zeros((room, *self._actions.shape[1:]), np.float32)
         grown[: len(kept)] = kept
         self._actions, self._length = grown, len(kept)
         self._starts = [[(seed, row - oldest) for seed, row in env] for env in self._starts]

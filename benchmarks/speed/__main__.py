@@ -28,19 +28,24 @@ def main() -> None:
     runner.add_argument("--smoke", action="store_true", help="one round with tiny budgets")
     reader = commands.add_parser("table")
     for command in (runner, reader):
-        command.add_argument("--results", type=Path, help="folder of the results")
+        command.add_argument(
+            "--results",
+            type=Path,
+            help="folder of the results; build/speed with --programs, --smoke",
+        )
     given = parser.parse_args()
     if given.command == "table":
         text = table(given.results or RESULTS)
         print(text)
         ((given.results or RESULTS) / "table.md").write_text(text + "\n")
         return
-    smoke = BUILD / "speed-smoke" if given.smoke else RESULTS
+    partial = given.smoke or given.programs  # not to be mistaken for results
+    default = BUILD / "speed" if partial else RESULTS
     if given.smoke:
         shrink()
     names = given.only or list(SETTINGS)
     repeats = 1 if given.smoke else given.repeats
-    run(names, given.programs, repeats, given.venvs.absolute(), given.results or smoke)
+    run(names, given.programs, repeats, given.venvs.absolute(), given.results or default)
 
 
 if __name__ == "__main__":

@@ -207,7 +207,7 @@ def run(
                 records.append(record)
                 print(described(record), flush=True)
             for name in members:
-                write(name, records, missing, repeats, results)
+                write(name, records, missing, results)
         for name in members:
             check_headers(records, name)
 
@@ -235,9 +235,7 @@ def described(record: Record) -> str:
     return f"{lead}: {record['process_seconds']:.1f} s"
 
 
-def write(
-    name: str, records: list[Record], missing: dict[str, str], repeats: int, results: Path
-) -> None:
+def write(name: str, records: list[Record], missing: dict[str, str], results: Path) -> None:
     """One file a setting, with the runs that are the unit of its ratios."""
     setting = SETTINGS[name]
     unit = setting.reference or name
@@ -252,7 +250,7 @@ def write(
         "date": datetime.date.today().isoformat(),
         "machine": machine(),
         "dressage": commit(),
-        "command": f"python -m benchmarks.speed run --only {name} --repeats {repeats}",
+        "command": f"python -m benchmarks.speed {' '.join(sys.argv[1:])}",
         "missing": {p: why for p, why in missing.items() if p in setting.programs},
         "runs": mine,
     }

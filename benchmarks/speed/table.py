@@ -20,6 +20,7 @@ from benchmarks.speed.settings import (
 
 Record = dict[str, Any]
 Rounds = dict[int, float]  # repeat -> figure
+PHASES = ("collect", "prepare", "update", "evaluate", "record", "checkpoint")
 
 
 def table(results: Path) -> str:
@@ -33,7 +34,10 @@ def table(results: Path) -> str:
             parts += write(of_kind, found)
     parts += ["", "Measured with:", ""]
     for name, data in found.items():
-        parts.append(f"- {name}: {data['date']}, {data['machine']}; {versions(data['runs'])}")
+        parts.append(
+            f"- {name}: {data['date']}, {data['machine']}, commit {data['dressage']}, "
+            f"`{data['command']}`; {versions(data['runs'])}"
+        )
         parts += [f"  - {program} is missing: {why}" for program, why in data["missing"].items()]
         parts += [
             f"  - {r['program']}, round {r['repeat']}, failed: {r['error']}"
@@ -72,6 +76,24 @@ def train_table(chosen: dict[str, Record], _: dict[str, Record]) -> list[str]:
                 spread(by_round(mine, lambda r: r.get("return")), ".0f"),
             ]
             lines.append("| " + " | ".join(cells) + " |")
+    return lines + where_time_goes(chosen)
+
+
+def where_time_goes(chosen: dict[str, Record]) -> list[str]:
+    """Shares of a run's wall time by its own account (sys/time columns), medians over rounds."""
+    lines = ["", "| setting | program | " + " | ".join(PHASES) + " | rest |"]
+    lines.append("|---|---" + "|--:" * (len(PHASES) + 1) + "|")
+    for name, data in chosen.items():
+        for program in SETTINGS[name].programs:
+            told = [
+                r["shares"]
+                for r in good(data["runs"])
+                if r["program"] == program and r["setting"] == name and "shares" in r
+            ]
+            if told:
+                shares = [median(t.get(phase, 0.0) for t in told) for phase in PHASES]
+                cells = [f"{share:.1%}" for share in (*shares, 1.0 - sum(shares))]
+                lines.append(f"| {name} | {program} | " + " | ".join(cells) + " |")
     return lines
 
 

@@ -17,16 +17,21 @@ from dressage.core.hooks import Hook, Moment
 
 
 class Watch(Hook):
-    """Notes when the first iteration and the whole loop are over."""
+    """Notes when the first iteration and the whole loop are over, and how long after a row."""
 
     def __init__(self) -> None:
         self.stopwatch, self.result = Stopwatch(), {}
+        self.row_at = self.after_last_row = 0.0
 
     def on_iteration(self, moment: Moment) -> None:
         self.stopwatch.first_iteration_over(moment.env_steps)
 
+    def on_row(self, moment: Moment) -> None:
+        self.row_at = time.perf_counter()
+
     def on_end(self, moment: Moment) -> None:
         self.result = self.stopwatch.end(moment.env_steps)
+        self.after_last_row = time.perf_counter() - self.row_at
 
 
 def main() -> None:
@@ -59,7 +64,8 @@ def main() -> None:
         seconds = time.perf_counter() - began
         found = {"train_call_seconds": seconds, "training_seconds": training_seconds(run)}
         if not grouped:
-            found |= watch.result | columns(Path(run.path) / "metrics.csv")
+            path = Path(run.path) / "metrics.csv"
+            found |= watch.result | columns(path, watch.after_last_row)
             found["torch_imported"] = "torch" in sys.modules
         statuses = {member.status for member in run.members}
     if statuses != {"finished"}:
@@ -76,19 +82,18 @@ def training_seconds(run: Any) -> float:
     return (max(ends) - min(datetime.fromisoformat(t["started"]) for t in told)).total_seconds()
 
 
-def columns(path: Path) -> dict[str, Any]:
-    """The header, the last return, and where the time went by the run's own account."""
+def columns(path: Path, last_checkpoint: float) -> dict[str, Any]:
+    """The header, the last return, and where the time went by the run's own account.
+
+    The last checkpoint is written after the last row, which cannot tell its seconds.
+    """
     with path.open() as file:
         rows = list(csv.DictReader(file))
     number = lambda row, name: float(row[name] or 0.0)  # noqa: E731
     header = list(rows[0])
     phases = {n: sum(number(r, n) for r in rows) for n in header if n.startswith("sys/time/")}
-    wall = number(rows[-1], "wall_seconds")
-    saves = sum(number(r, "sys/time/checkpoint") > 0 for r in rows)
-    if saves:  # the last checkpoint comes after the last row: it counts as the mean of the others
-        last = phases["sys/time/checkpoint"] / saves
-        phases["sys/time/checkpoint"] += last
-        wall += last
+    phases["sys/time/checkpoint"] += last_checkpoint
+    wall = number(rows[-1], "wall_seconds") + last_checkpoint
     returns = [r["train/roll/ep_rew_mean"] for r in rows if r.get("train/roll/ep_rew_mean")]
     return {
         "return": float(returns[-1]) if returns else None,

@@ -124,6 +124,7 @@ def solve_by_command(setting: Setting, seed: int) -> Record:
         ]
         record = measured([dressage_command(), "train", setting.env, *words, "--runs", runs])
         rows = metric_rows(Path(runs))
+        record["engine"] = engine_of(Path(runs))
     record = {k: v for k, v in record.items() if k not in ("began", "output")}
     returns = [row["val/roll/ep_rew_mean"] for row in rows if row.get("val/roll/ep_rew_mean")]
     if not rows or not returns:
@@ -149,6 +150,7 @@ def start_by_command(setting: Setting, seed: int) -> Record:
     with tempfile.TemporaryDirectory() as runs:
         words = [f"seed={seed}", f"env_steps={setting.env_steps}", "--runs", runs]
         record = measured([dressage_command(), "train", setting.env, *words], None, first_row)
+        record["engine"] = engine_of(Path(runs))
     record = {k: v for k, v in record.items() if k not in ("began", "output")}
     if "error" in told:
         record["error"] = told["error"]
@@ -164,6 +166,12 @@ def metric_rows(runs: Path) -> list[dict[str, str]]:
         return []
     with found[0].open() as file:
         return list(csv.DictReader(file))
+
+
+def engine_of(runs: Path) -> str | None:
+    """What the one run in a folder of runs was computed by; the command leaves it to dressage."""
+    found = list(runs.glob("*/system.json"))
+    return json.loads(found[0].read_text()).get("engine") if found else None
 
 
 def run_one(name: str, program: str, pythons: dict[str, str], repeat: int) -> Record:

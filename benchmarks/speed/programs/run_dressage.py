@@ -67,6 +67,7 @@ def main() -> None:
             path = Path(run.path) / "metrics.csv"
             found |= watch.result | columns(path, watch.after_last_row)
             found["torch_imported"] = "torch" in sys.modules
+        found["engine"] = run.members[0].system.get("engine")
         statuses = {member.status for member in run.members}
     if statuses != {"finished"}:
         raise SystemExit(f"the run is {statuses}, expected finished")

@@ -38,7 +38,11 @@ def measured(
 
     `meanwhile(began, alive)` is called beside it, and may look at what it writes.
     """
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+    with (
+        tempfile.TemporaryFile("w+") as out,
+        tempfile.TemporaryFile("w+") as err,
+        tempfile.TemporaryDirectory() as folder,  # MuJoCo writes a log where it stands
+    ):
         began = time.monotonic()
         process = subprocess.Popen(
             command,
@@ -46,7 +50,7 @@ def measured(
             stderr=err,
             env=os.environ | (environment or {}),
             start_new_session=True,
-            cwd=PROGRAMS_FOLDER,
+            cwd=folder,
         )
         timer = threading.Timer(LIMIT_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
         timer.start()

@@ -17,6 +17,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    PrivateAttr,
     field_validator,
 )
 
@@ -98,15 +99,18 @@ class Settings(BaseModel):
     """Frozen, and without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    _schedules: dict[str, Schedule] | None = PrivateAttr(None)  # found at the first call of `at`
 
     def at(self, progress: float) -> Self:
         """The settings in force: each schedule replaced by its value at `progress` in [0, 1]."""
-        now = {
-            name: value(progress)
-            for name in type(self).model_fields
-            if isinstance(value := getattr(self, name), Schedule)
-        }
-        return self.model_copy(update=now) if now else self
+        if self._schedules is None:
+            values = ((name, getattr(self, name)) for name in type(self).model_fields)
+            self._schedules = {name: v for name, v in values if isinstance(v, Schedule)}
+        if not self._schedules:
+            return self
+        now = self.model_copy(update={name: v(progress) for name, v in self._schedules.items()})
+        now._schedules = {}
+        return now
 
 
 def _names(text: str) -> list[str]:

@@ -86,15 +86,10 @@ class Recorder:
         row["sys/memory_mb"] = self._memory_mb
         self.writer.metrics_row(in_dictionary_order(row))
         self.writer.episodes_rows(
-            (
-                e.env_steps,
-                e.episode_return,
-                e.length,
-                "truncated" if e.truncated else "terminated",
-                e.success,
-                e.env_index,
-            )
-            for e in self.finished
+            [
+                (at, total, length, "truncated" if truncated else "terminated", success, i)
+                for at, total, length, truncated, success, i in self.finished
+            ]
         )
         self.finished, self.totals, self.seconds = [], {}, dict.fromkeys(PHASES, 0.0)
         self.last_logged, self._interval_began = int(lead["env_steps"]), now

@@ -78,10 +78,20 @@ class WholeIteration:
         it.choice_stream, it.normal_stream = stream_key("act/choice"), stream_key("act/normal")
         it.episode_stream, it.minibatch_stream = stream_key("episode"), stream_key("minibatch")
         it.shuffle = memory.batch_size is not None
+        it.learner = LearnerState(
+            address(learner.flat, np.float32),
+            address(learner.first, np.float32),
+            address(learner.second, np.float32),
+        )
+        it.current_obs = address(batch.obs, np.float32)
+        it.current_first = address(collector.first, np.bool_)
+        it.episode_index = address(collector.episode_index, np.int64)
+        it.episode_length = address(collector.episode_length, np.int64)
+        it.episode_return = address(collector.episode_return, np.float64)
         find = library().kernel
         self._bytes = find("iterate_bytes", "f32", [Pointer], Int64)
         self._iterate = find("iterate", "f32", [Pointer, Pointer], Int64)
-        self._scratch = np.empty(0, np.uint8)
+        self._scratch, self._scratch_at = np.empty(0, np.uint8), 0
 
     def __call__(
         self, cfg: Any, settings: UpdateSettings, seconds: MutableMapping[str, float]
@@ -91,19 +101,15 @@ class WholeIteration:
         group = learner.groups["all"]
         settings.inspect, learner.inspect_next = int(learner.inspect_next), False
         it.update = settings
-        it.learner = LearnerState(
-            address(learner.flat, np.float32),
-            address(learner.first, np.float32),
-            address(learner.second, np.float32),
-            group.steps,
-        )
+        it.learner.steps = group.steps
         it.gamma, it.gae_lambda = cfg.gamma, cfg.gae_lambda
         it.normalize_batch = cfg.normalize_advantage == "batch"
         self._share_state()
         needed = self._bytes(ctypes.byref(it))
         if needed > self._scratch.size:
             self._scratch = np.empty(needed, np.uint8)
-        done = self._iterate(ctypes.byref(it), address(self._scratch, np.uint8))
+            self._scratch_at = address(self._scratch, np.uint8)
+        done = self._iterate(ctypes.byref(it), self._scratch_at)
         if done < 0:
             raise self._error()
         self._take_state()
@@ -119,13 +125,8 @@ class WholeIteration:
         return it.updated, metrics
 
     def _share_state(self) -> None:
-        """What Collector and Rollout keep, for C to change in place."""
+        """What Collector and Rollout keep in other places than at first, for C to change."""
         it, c = self.it, self.collector
-        it.current_obs = address(c.batch.obs, np.float32)
-        it.current_first = address(c.first, np.bool_)
-        it.episode_index = address(c.episode_index, np.int64)
-        it.episode_length = address(c.episode_length, np.int64)
-        it.episode_return = address(c.episode_return, np.float64)
         it.vector_steps, it.epochs = c.vector_steps, self.memory.epochs
         if c.obs_normalizer is not None:
             it.obs_moments = _moments(c.obs_normalizer.moments)

@@ -240,7 +240,7 @@ def demanding_case(algo: str, settings: Mapping[str, Any] | None = None) -> Case
         hybrid = "categorical" in needs.actions
         case = replace(case, env_kwargs={"action": "hybrid_tuple" if hybrid else "continuous"})
     if needs.recurrent:
-        case = replace(case, settings={**case.settings, "recurrent": "lstm"})
+        case = replace(case, settings={"recurrent": "lstm", **case.settings})
     return case
 
 
@@ -348,7 +348,7 @@ class StopAfter(Hook):
 
 
 class _Spy:
-    """An algorithm's module, with the names of the metrics that it gives written down."""
+    """An algorithm on its engine, with the names of the metrics that it gives written down."""
 
     def __init__(self, module: Any) -> None:
         self._module = module
@@ -398,15 +398,13 @@ def _settings(algo: str, case: Case) -> dict[str, Any]:
 
 
 @contextmanager
-def _session(algo: str, case: Case, folder: Path, spy: Any = None) -> Iterator[Any]:
+def _session(algo: str, case: Case, folder: Path) -> Iterator[Any]:
     """A run that has not begun yet."""
     from dressage.assemble import start_run
     from dressage.presets.resolve import resolve
     from dressage.runs.find import new_run_id
 
     resolved = resolve(TOY, algo, _settings(algo, case), use_preset=False)
-    if spy is not None:
-        resolved = replace(resolved, algo=spy)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / new_run_id(TOY, algo, SEED, folder)
     session = start_run(resolved, path)
@@ -419,8 +417,8 @@ def _session(algo: str, case: Case, folder: Path, spy: Any = None) -> Iterator[A
 @contextmanager
 def _reference(algo: str, case: Case, folder: Path) -> Iterator[tuple[Any, list[set[str]]]]:
     """A run that was never stopped, with its parts still in memory."""
-    spy = _Spy(_module(algo))
-    with _session(algo, case, folder, spy) as session:
+    with _session(algo, case, folder) as session:
+        spy = session.trainer.algo = _Spy(session.trainer.algo)
         session.trainer.run()
         yield session, spy.emitted
 
@@ -544,7 +542,10 @@ def pieces(checkpoint: Checkpoint) -> list[Piece]:
     for part, plain in checkpoint.meta.items():
         if isinstance(plain, dict):
             found |= dict.fromkeys(Piece("meta", part, key) for key in plain)
-    return [piece for piece in found if str(piece) not in NOT_STATE]
+    not_state = set(NOT_STATE)
+    if "carry" not in checkpoint.parts.get("collector", {}):
+        not_state.add("collector/first")  # only recurrent networks look at it
+    return [piece for piece in found if str(piece) not in not_state]
 
 
 def without(piece: Piece, saved: Checkpoint, first: Checkpoint) -> Checkpoint | None:

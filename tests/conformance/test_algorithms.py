@@ -9,11 +9,23 @@ import pytest
 from dressage import conformance
 from dressage.algos import ALGORITHMS
 
-PAIRS = [(algo, case) for algo in ALGORITHMS for case in conformance.cases(algo)]
+TORCH_ONLY = ("gru", "lstm", "image", "dict-observation")  # recurrent, or with an image
+PAIRS = [
+    (algo, case, engine)
+    for algo in ALGORITHMS
+    for engine in ("torch", "native")
+    for case in conformance.cases(algo, {"engine": engine})
+    if engine == "torch" or not any(word in case.name for word in TORCH_ONLY)
+]
+PLAIN_NATIVE = {"engine": "native", "recurrent": "none"}
 
 
-@pytest.mark.parametrize(("algo", "case"), PAIRS, ids=[f"{a}-{c}" for a, c in PAIRS])
-def test_case(algo: str, case: conformance.Case, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("algo", "case", "engine"),
+    PAIRS,
+    ids=[f"{algo}-{case}-{engine}" for algo, case, engine in PAIRS],
+)
+def test_case(algo: str, case: conformance.Case, engine: str, tmp_path: Path) -> None:
     conformance.check_case(algo, case, tmp_path)
 
 
@@ -33,6 +45,18 @@ def test_every_saved_part_matters(algo: str, tmp_path: Path) -> None:
     for part in ("policy/normalizer/obs/mean", "collector/normalizer/reward/discounted"):
         assert part in tried
     assert ("memory/epochs" in tried) == (algo == "ppo")  # the others use a rollout whole, once
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_every_saved_part_of_a_native_run_matters(algo: str, tmp_path: Path) -> None:
+    tried = conformance.check_saved_parts(algo, tmp_path, PLAIN_NATIVE)
+    for part in ("policy/weights", "optimizer/moments", "collector/trace/", "clock/iterations"):
+        assert part in tried
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_a_seed_of_a_native_group_equals_it_alone(algo: str, tmp_path: Path) -> None:
+    conformance.check_group(algo, tmp_path, PLAIN_NATIVE)
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)

@@ -30,6 +30,7 @@ COMMON = {
     "net_arch": [16],
     "gamma": GAMMA,
     "backend": "inline",
+    "engine": "torch",  # the definition; kernels are compared with it in tests/native
     "n_envs": 8,
     "eval_every": 0,
     "checkpoint_every": 10**9,

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.native.iterating import ENVS, Engine, Reference, Setting, compare, kernel, pointer
 
 from dressage.native import structs
 from dressage.native.face import Pointer
+
+from .iterating import ENVS, Engine, Reference, Setting, compare, kernel, pointer
 
 
 def check(setting: Setting, iterations: int = 3) -> list[Any]:

@@ -49,8 +49,6 @@ def now() -> str:
 
 def format_cell(value: Any) -> str:
     """The shortest text that reads back as the same number; nothing for None."""
-    if type(value) is float:  # most of them, and first: a row has many cells
-        return repr(value)
     if value is None:
         return ""
     if isinstance(value, (bool, np.bool_, int, np.integer)):
@@ -184,7 +182,10 @@ class RunWriter:
         new = [name for name in row if name not in known]
         if new:
             self._widen(new)
-        cells = [format_cell(row.get(name)) for name in self._columns]
+        cells = [
+            repr(value) if type(value := row.get(name)) is float else format_cell(value)
+            for name in self._columns
+        ]
         self._logs["metrics.csv"].write(",".join(cells) + "\n")
 
     def _widen(self, new: list[str]) -> None:

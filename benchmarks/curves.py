@@ -78,6 +78,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "env_steps": 200_000,
         "n_envs": 16,
         "settings": {},
+        "ours": {"optimizer": "rmsprop"},  # what SB3 has by default
         "normalize": True,
     },
     "cartpole-a2c": {
@@ -86,6 +87,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "env_steps": 200_000,
         "n_envs": 8,
         "settings": {},
+        "ours": {"optimizer": "rmsprop"},
     },
     "cartpole-novel-lstm": {
         "env": "CartPole-v1",

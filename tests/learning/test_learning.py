@@ -38,7 +38,7 @@ COMMON = {
 }
 ALGOS: dict[str, dict[str, Any]] = {
     "ppo": {"n_steps": 16, "batch_size": 32, "n_epochs": 4, "learning_rate": 0.01},
-    "a2c": {"learning_rate": 0.03},
+    "a2c": {"learning_rate": 0.03, "optimizer": "rmsprop_tf"},
     "reinforce": {"n_steps": 20, "learning_rate": 0.03},
     "reinforce-plain": {"n_steps": 20, "learning_rate": 0.03, "baseline": False},
 }

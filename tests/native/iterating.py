@@ -20,6 +20,7 @@ from dressage.core.summaries import experience_metrics
 from dressage.native import library, structs
 from dressage.native.env_batch import NativeBatch
 from dressage.native.face import Int64, Pointer
+from dressage.native.iteration import ROLLED
 from dressage.native.rng import NativeRng
 
 ENVS = {
@@ -28,25 +29,6 @@ ENVS = {
     "MountainCar-v0": 7,
     "MountainCarContinuous-v0": 9,
     "Pendulum-v1": 11,
-}
-ROLLED = {
-    "reward_mean": "train/roll/reward_mean",
-    "reward_std": "train/roll/reward_std",
-    "obs_mean": "train/roll/obs_mean",
-    "obs_std": "train/roll/obs_std",
-    "obs_abs_max": "train/roll/obs_abs_max",
-    "action_share_max": "train/roll/action_share_max",
-    "action_entropy": "train/roll/action_entropy",
-    "action_mean": "train/roll/action_mean",
-    "action_std": "train/roll/action_std",
-    "action_saturation": "train/roll/action_saturation",
-    "adv_mean": "train/roll/adv_mean",
-    "adv_std": "train/roll/adv_std",
-    "return_mean": "train/roll/return_mean",
-    "return_std": "train/roll/return_std",
-    "value_mean": "train/roll/value_mean",
-    "explained_variance": "train/metrics/explained_variance",
-    "policy_std": "train/metrics/action_std",
 }
 # log and exp are numpy's and torch's there, the C library's here: the last bit may differ
 ROUNDED = {"action_entropy", "policy_std"}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -200,18 +200,19 @@ class RunWriter:
             self._logs["metrics.csv"] = AppendLog(path)
         self._columns = columns
 
-    def episodes_rows(self, rows: Sequence[Sequence[Any]]) -> None:
+    def episodes_rows(self, rows: Iterable[Sequence[Any]]) -> None:
         """The episodes that ended in this interval, each in the order of `EPISODE_COLUMNS`.
 
         Beyond 100, evenly spaced ones are written, and an event tells the count and quantiles
         of all of them.
         """
+        rows = list(rows)
         count = len(rows)
         if not count:
             return
         if count > EPISODES_PER_INTERVAL:
             spaced = np.linspace(0, count - 1, EPISODES_PER_INTERVAL).round().astype(int)
-            chosen: Sequence[Sequence[Any]] = [rows[index] for index in spaced]
+            chosen = [rows[index] for index in spaced]
             returns = np.array([row[1] for row in rows], float)
             lengths = np.array([row[2] for row in rows], float)
             self.event(

@@ -53,7 +53,10 @@ def why_not(algo: Algorithm, spec: Any, run: Any, cfg: Any) -> str:
         return f"precision={run.precision}" if run.precision != "fp32" else "compile=true"
     if cfg.optimizer not in OPTIMIZERS:
         return f"optimizer={cfg.optimizer}"
-    return network.why_not(spec, cfg, run.net) or face.reason()
+    why = network.why_not(spec, cfg, run.net)
+    if not why and not face.available():  # which says so once
+        why = face.reason()
+    return why
 
 
 class NativeAlgorithm:

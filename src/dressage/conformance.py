@@ -56,7 +56,7 @@ ITERATIONS = 7  # of a run
 STOP_AFTER = 4  # iterations: within a log interval, with episodes half played
 ROW_EVERY = 3  # iterations
 SEED = 7
-SEEDS = (7, 8, 9)
+SEEDS = (7, 8, 9, 10, 11, 12)
 
 
 @dataclass(frozen=True)

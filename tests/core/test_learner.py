@@ -155,15 +155,25 @@ def test_every_optimizer_learns_and_resumes_to_the_bit(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", get_args(Optimizer))
-def test_decay_and_momentum_may_change_between_steps(name: str) -> None:
+def test_an_optimizers_settings_may_change_between_steps(name: str) -> None:
     """A schedule ends where the same numbers given by hand end, and elsewhere than without."""
     if name in ("lamb", "shampoo"):
         pytest.importorskip("pytorch_optimizer")
     rates = {"policy": 0.01, "value": 0.01}
     scheduled = OptimizerSettings(
-        optimizer=name, weight_decay="linear(0, 0.5)", momentum="linear(0.9, 0.1)"
+        optimizer=name,
+        weight_decay="linear(0, 0.5)",
+        momentum="linear(0.9, 0.1)",
+        optimizer_eps="linear(1e-5, 0.1)",
+        rmsprop_alpha="linear(0.99, 0.5)",
     )
-    for what in ("weight_decay", "momentum"):
+    takers = {
+        "weight_decay": get_args(Optimizer),
+        "momentum": ("sgd", "rmsprop", "rmsprop_tf", "shampoo"),
+        "optimizer_eps": ("adam", "adamw", "rmsprop", "rmsprop_tf", "lamb"),
+        "rmsprop_alpha": ("rmsprop", "rmsprop_tf"),
+    }
+    for what, names in takers.items():
         ends = []
         for follows in (True, False):
             learner = make_learner(**scheduled.model_dump())
@@ -174,8 +184,7 @@ def test_decay_and_momentum_may_change_between_steps(name: str) -> None:
                 learner.set_optimizer("all", now, rates)
                 learner.step("all", loss, data)
             ends.append(learner.groups["all"].flat.clone())
-        takes = name in ("sgd", "rmsprop", "rmsprop_tf", "shampoo") or what == "weight_decay"
-        assert torch.equal(*ends) is not takes, what
+        assert torch.equal(*ends) is (name not in names), what
 
 
 def test_rmsprop_tf_equals_a_numpy_loop() -> None:

@@ -75,6 +75,9 @@ SchedulableBound = Annotated[
     Any, BeforeValidator(_read_bound), _always(lambda x: x > 0, "above 0"), _Write
 ]
 SchedulableShare = Annotated[Any, _Read, _always(lambda x: 0 <= x <= 1, "from 0 to 1"), _Write]
+SchedulableDecay = Annotated[
+    Any, _Read, _always(lambda x: 0 < x < 1, "above 0 and below 1"), _Write
+]
 SchedulableMomentum = Annotated[
     Any,
     _Read,
@@ -233,11 +236,11 @@ class OptimizerSettings(Settings):
         None, description="of the value network; none: the same"
     )
     optimizer: Optimizer = Field("adam", description="rmsprop_tf puts epsilon inside the root")
-    optimizer_eps: float = Field(1e-5, gt=0, description="epsilon of the optimizer")
+    optimizer_eps: SchedulablePositive = Field(1e-5, description="epsilon of the optimizer")
     weight_decay: SchedulableRate = Field(0.0, description="of the optimizer")
     momentum: SchedulableMomentum = Field(0.0, description="of SGD and RMSprop")
     betas: tuple[float, float] = Field((0.9, 0.999), description="of Adam, AdamW and LAMB")
-    rmsprop_alpha: float = Field(0.99, gt=0, lt=1, description="smoothing of RMSprop")
+    rmsprop_alpha: SchedulableDecay = Field(0.99, description="smoothing of RMSprop")
     max_grad_norm: SchedulableBound = Field(0.5, description="gradients are clipped to this norm")
 
 

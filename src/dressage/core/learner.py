@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 Loss = Callable[..., tuple[Any, dict[str, Any]]]
 
 
+# Settings that may have a schedule, by their names in the optimizers' parameter groups.
+SCHEDULED = {
+    "weight_decay": "weight_decay",
+    "momentum": "momentum",
+    "eps": "optimizer_eps",
+    "alpha": "rmsprop_alpha",
+}
+
+
 class Group:
     """The parameters that one optimizer steps: named chunks, each with its own learning rate."""
 
@@ -108,9 +117,9 @@ class Learner:
         g = self.groups[group]
         g.max_grad_norm = settings.max_grad_norm
         for parameters in g.optimizer.param_groups:
-            for name in ("weight_decay", "momentum"):
+            for name, setting in SCHEDULED.items():
                 if name in parameters:
-                    parameters[name] = getattr(settings, name)
+                    parameters[name] = getattr(settings, setting)
 
     def set_learning_rate(self, group: str, rates: Mapping[str, float]) -> None:
         for parameters in self.groups[group].optimizer.param_groups:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from dressage.reporting.document import Block, Code, Fold, Paragraph, Table, Words
-from dressage.reporting.numbers import UNKNOWN, clean, whole
+from dressage.reporting.numbers import UNKNOWN, clean, value_text, whole
 from dressage.reporting.source import RunData
 
 MOST = 100
@@ -47,21 +46,12 @@ def _what(event: dict[str, Any]) -> str:
         parts = [f"resumed {exact}"]
         for key in ("changed", "reasons", "skipped"):
             if event.get(key):
-                parts.append(f"{key}: {_value(event[key])}")
+                parts.append(f"{key}: {value_text(event[key])}")
         return clean("; ".join(parts))
     rest = {key: value for key, value in event.items() if key not in ENVELOPE}
     if len(rest) == 1:
-        return _value(next(iter(rest.values())))
-    return clean("; ".join(f"{clean(key, 60)}: {_value(value)}" for key, value in rest.items()))
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return clean(value)
-    try:
-        return clean(json.dumps(value, ensure_ascii=False))
-    except (TypeError, ValueError, RecursionError):
-        return clean(value)
+        return value_text(next(iter(rest.values())))
+    return clean("; ".join(f"{clean(key, 60)}: {value_text(value)}" for key, value in rest.items()))
 
 
 def system_blocks(data: RunData) -> list[Block]:
@@ -76,6 +66,9 @@ def system_blocks(data: RunData) -> list[Block]:
         ["Platform", clean(system.get("platform", UNKNOWN), 160)],
         ["Processor", cpu],
     ]
+    if system.get("engine"):
+        why = f" ({clean(system['engine_reason'])})" if system.get("engine_reason") else ""
+        rows.append(["Updates computed by", clean(system["engine"], 60) + why])
     if system.get("backend"):
         rows.append(["Environments stepped", clean(system["backend"], 60)])
     if system.get("git"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -88,3 +89,15 @@ def clean(value: Any, limit: int = 400) -> str:
     cut = text[: limit + 1]
     text = " ".join("".join(c if c.isprintable() else " " for c in cut).split())
     return text if len(cut) <= limit else text[: limit - 1] + "…"
+
+
+def value_text(value: Any) -> str:
+    """A value of a config or an event, whatever it is."""
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, str):
+        return clean(value)
+    try:
+        return clean(json.dumps(value, ensure_ascii=False))
+    except (TypeError, ValueError, RecursionError):
+        return clean(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from dressage.reporting.document import (
     Table,
     Words,
 )
-from dressage.reporting.numbers import clean, number
+from dressage.reporting.numbers import clean, number, value_text
 from dressage.reporting.panels import measured, moves
 from dressage.reporting.source import RunData
 from dressage.reporting.trends import known_metric
@@ -36,7 +35,7 @@ def settings_blocks(data: RunData) -> list[Block]:
     defaults: list[list[Words]] = []
     for key, value in data.config.items():
         source = clean(data.sources.get(key, "unknown"), 80)
-        row: list[Words] = [Code(clean(key, 80)), Code(setting_text(value)), source]
+        row: list[Words] = [Code(clean(key, 80)), Code(value_text(value)), source]
         (defaults if source == "default" else chosen).append(row)
     header = ("Setting", "Value", "Source")
     blocks: list[Block] = []
@@ -48,17 +47,6 @@ def settings_blocks(data: RunData) -> list[Block]:
         table = Table(header[:2], [row[:2] for row in defaults])
         blocks.append(Fold(f"Settings at their default ({len(defaults)})", table))
     return blocks + _schedules(data)
-
-
-def setting_text(value: Any) -> str:
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, str):
-        return clean(value)
-    try:
-        return clean(json.dumps(value, ensure_ascii=False))
-    except (TypeError, ValueError, RecursionError):
-        return clean(value)
 
 
 def _schedules(data: RunData) -> list[Block]:

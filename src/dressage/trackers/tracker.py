@@ -14,6 +14,7 @@ import atexit
 import json
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -35,7 +36,7 @@ class Held(NamedTuple):
     evaluation: int = -1
 
 
-class Tracker(Hook):
+class Tracker(Hook, ABC):
     """A service's class overrides `open`, `send` and `shut`; everything that may fail is there."""
 
     name: ClassVar[str]
@@ -56,16 +57,16 @@ class Tracker(Hook):
 
     # -- what a service's class overrides --------------------------------------------------------
 
+    @abstractmethod
     def open(self, env_steps: int) -> Held:
         """Begins, or goes on with, the service's record of a run that stands at `env_steps`."""
-        raise NotImplementedError
 
-    def send(self, env_steps: int, metrics: Mapping[str, float]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def send(self, env_steps: int, metrics: Mapping[str, float]) -> None: ...
 
+    @abstractmethod
     def shut(self, outcome: str) -> None:
         """`outcome`: finished, stopped or failed."""
-        raise NotImplementedError
 
     # -- hooks -----------------------------------------------------------------------------------
 

@@ -29,7 +29,6 @@ SETTINGS = {
     "n_epochs": 2,
     "env_steps": 512,
     "net_arch": [8],
-    "backend": "inline",
     "normalize_obs": True,
     "normalize_reward": True,
     "checkpoint_every": 64,
@@ -37,12 +36,17 @@ SETTINGS = {
     "eval_episodes": 2,
     "final_eval_episodes": 2,
 }
+ENGINES = (
+    {"engine": "torch", "backend": "inline"},
+    {"engine": "native", "backend": "native"},
+    {"engine": "native", "backend": "inline"},
+)
 LONGEST_LIFE = 0.6  # seconds; a run takes about as long
 MOST_CALLS = 150  # that change files; a run makes some 600
 
 
-def undisturbed(root: Path) -> Run:
-    return Run(processes.train(**SETTINGS, runs=str(root / "whole"))["path"])
+def undisturbed(root: Path, engine: dict[str, str]) -> Run:
+    return Run(processes.train(**SETTINGS, **engine, runs=str(root / "whole"))["path"])
 
 
 def assert_readable(run: Run) -> None:
@@ -61,7 +65,9 @@ def assert_readable(run: Run) -> None:
 
 
 def killed_until_done(
-    root: Path, chance: random.Random, after_kill: Callable[[], None] = lambda: None
+    root: Path,
+    chance: random.Random,
+    engine: dict[str, str],
 ) -> tuple[Run | None, int]:
     """One run, killed and resumed until it is done; with how often it was killed."""
     kills = 0
@@ -71,7 +77,9 @@ def killed_until_done(
         if chance.random() < 0.5:
             cut = chance.random() < 0.5
             orders["die"] = {"at_call": chance.randint(1, MOST_CALLS), "cut_write": cut}
-        train = {"resume": str(found[0].path)} if found else {**SETTINGS, "runs": str(root)}
+        train = (
+            {"resume": str(found[0].path)} if found else {**SETTINGS, **engine, "runs": str(root)}
+        )
         child = processes.Process(train, **orders)
         if not orders:
             time.sleep(chance.uniform(0.0, LONGEST_LIFE))
@@ -87,16 +95,19 @@ def killed_until_done(
         if found:
             assert len(found) == 1
             assert_readable(found[0])
-        after_kill()
 
 
 def kill_many(root: Path, kills: int, seed: int, say: Callable[[int, int], None]) -> None:
+    """Runs of every engine in turn, until there were so many kills."""
     chance = random.Random(seed)
-    whole = undisturbed(root)
+    wholes: dict[int, Run] = {}
     done = runs = 0
     while done < kills:
-        run, count = killed_until_done(root / str(runs), chance)
-        assert_same_run(whole, run)
+        which = (seed + runs) % len(ENGINES)
+        if which not in wholes:
+            wholes[which] = undisturbed(root, ENGINES[which])
+        run, count = killed_until_done(root / str(runs), chance, ENGINES[which])
+        assert_same_run(wholes[which], run)
         runs, done = runs + 1, done + count
         say(done, runs)
 

@@ -47,6 +47,8 @@ CASES: dict[str, dict[str, Any]] = {
     "kinds": {"env": "dressage.envs.toys:Kinds", **PPO, "env_kwargs": {"action": "hybrid_dict"}},
     "masks": {"env": "dressage.envs.toys:Kinds", **PPO, "env_kwargs": {"masked": True}},
     "a2c": {"env": "CartPole-v1", "algo": "a2c"},
+    "a2c-tf": {"env": "CartPole-v1", "algo": "a2c", "optimizer": "rmsprop_tf"},
+    "sgd": {"env": "CartPole-v1", **PPO, "optimizer": "sgd", "momentum": 0.5},
     "a2c-adam": {"env": "Pendulum-v1", "algo": "a2c", "optimizer": "adam", "gae_lambda": 0.9},
     "reinforce": {"env": "CartPole-v1", "algo": "reinforce", "baseline_steps": 5},
     "reinforce-plain": {"env": "CartPole-v1", "algo": "reinforce", "baseline": False},
@@ -103,7 +105,9 @@ class Stop(Hook):
             moment.stop("test")
 
 
-@pytest.mark.parametrize("case", ["cartpole-normalised", "a2c-adam", "a2c", "reinforce", "kinds"])
+@pytest.mark.parametrize(
+    "case", ["cartpole-normalised", "a2c-adam", "a2c", "a2c-tf", "sgd", "reinforce", "kinds"]
+)
 @pytest.mark.parametrize(("first", "then"), [("native", "torch"), ("torch", "native")])
 def test_either_engine_goes_on_from_the_others_checkpoint(
     case: str, first: str, then: str, tmp_path: Path

@@ -98,6 +98,7 @@ def test_wrappers_by_name() -> None:
     obs, _ = env.reset(seed=0)
     assert obs[1] == obs[3] == 0
     assert obs[0] != 0
+    assert obs.tolist() == make_env("CartPoleNoVel-v1").reset(seed=0)[0].tolist()
     assert make_env("Pendulum-v1", wrappers=["rescale_action"]).action_space.high == 1
     assert "mission" not in space("drop:mission", env="MiniGrid-Empty-5x5-v0").spaces
 

@@ -19,6 +19,7 @@ from typing import Any
 import gymnasium as gym
 
 from dressage.envs.box2d import with_fresh_world
+from dressage.envs.no_velocity import register_no_velocity
 from dressage.envs.spaces import ActionCodec, ObsCodec
 from dressage.envs.wrappers import WrapperSpec, apply_wrappers, env_kwargs_for, layers
 from dressage.errors import EnvError, did_you_mean
@@ -183,6 +184,7 @@ def _make_registered(
         if plain.startswith(prefix):
             _import_family(family, extra, env_id)
     if plain not in gym.registry:
+        register_no_velocity()
         for family in dict.fromkeys(family for family, _ in FAMILIES.values()):
             _import_family(family)
     spec = gym.registry.get(plain)

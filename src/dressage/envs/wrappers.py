@@ -23,6 +23,7 @@ import numpy as np
 from gymnasium import wrappers as gymw
 
 from dressage.envs.atari import ChangedReward, EpisodicLife, FireReset, atari, sign
+from dressage.envs.no_velocity import VELOCITIES, MaskVelocity
 from dressage.errors import EnvError, did_you_mean
 
 # "name", "name:1,key=value", {"name": ..., key: value}, or a callable from env to env
@@ -35,36 +36,6 @@ def layers(env: Any) -> list[Any]:
     while isinstance(chain[-1], gym.Wrapper):
         chain.append(chain[-1].env)
     return chain
-
-
-# Columns that are velocities, by name of the environment (as in RL-Zoo's NoVel tasks).
-VELOCITIES = {
-    "CartPole": (1, 3),
-    "MountainCar": (1,),
-    "MountainCarContinuous": (1,),
-    "Pendulum": (2,),
-    "Acrobot": (4, 5),
-    "LunarLander": (2, 3, 5),
-    "LunarLanderContinuous": (2, 3, 5),
-}
-
-
-class MaskVelocity(gym.ObservationWrapper):  # type: ignore[misc]
-    """Sets velocities to zero, so that a policy needs memory."""
-
-    def __init__(self, env: Any) -> None:
-        super().__init__(env)
-        spec = env.unwrapped.spec
-        name = spec.name if spec is not None else type(env.unwrapped).__name__
-        if name not in VELOCITIES:
-            raise EnvError(
-                f"mask_velocity does not know '{name}'; it knows {', '.join(VELOCITIES)}."
-            )
-        self._keep = np.ones(env.observation_space.shape, env.observation_space.dtype)
-        self._keep[list(VELOCITIES[name])] = 0
-
-    def observation(self, observation: Any) -> Any:
-        return observation * self._keep
 
 
 class DropKeys(gym.ObservationWrapper):  # type: ignore[misc]

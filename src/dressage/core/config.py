@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -195,22 +195,29 @@ class RunConfig(Settings):
         return _names(value) if isinstance(value, str) else value
 
 
-class NetworkSettings(Settings):
-    """Networks of an actor and a critic."""
+class TorsoSettings(Settings):
+    """What every network has between an observation and its heads; widths come apart."""
 
-    net_arch: list[Count] | dict[str, list[Count]] = Field(
-        [64, 64], description="hidden widths; or {policy: [...], value: [...]}"
-    )
+    GROUP: ClassVar[str] = "network"
+
     activation: Literal["tanh", "relu", "gelu", "elu", "silu"] = Field(
         "tanh", description="of hidden layers"
     )
     layer_norm: bool = Field(False, description="layer norm before each hidden activation")
-    share_features: bool = Field(False, description="one trunk for policy and value")
     ortho_init: bool = Field(True, description="orthogonal weights, gains sqrt(2), 0.01 and 1")
     recurrent: Literal["none", "gru", "lstm"] = Field(
         "none", description="a recurrent cell, if any"
     )
     hidden_size: int = Field(64, ge=1, description="units of the recurrent cell")
+
+
+class NetworkSettings(TorsoSettings):
+    """Networks of an actor and a critic."""
+
+    net_arch: list[Count] | dict[str, list[Count]] = Field(
+        [64, 64], description="hidden widths; or {policy: [...], value: [...]}"
+    )
+    share_features: bool = Field(False, description="one trunk for policy and value")
     log_std_init: float = Field(0.0, description="log of the first action deviation")
     squash: bool = Field(False, description="tanh-squashed Gaussian instead of a clipped one")
     use_sde: bool = Field(False, description="state-dependent exploration (gSDE)")
@@ -230,6 +237,8 @@ class NetworkSettings(Settings):
 
 class OptimizerSettings(Settings):
     """One optimizer for all of a learner's networks, with its own rate for the value function."""
+
+    GROUP: ClassVar[str] = "optimizer"
 
     learning_rate: SchedulableRate = Field(3e-4, description="step size (alias lr)")
     value_learning_rate: SchedulableRate | None = Field(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dressage.core.config import NetworkSettings
+from dressage.core.config import NetworkSettings, TorsoSettings
 from dressage.core.spec import TaskSpec
 from dressage.nets.distribution import Actions, categorical_log_probs
 from dressage.nets.encoder import make_encoder
@@ -28,7 +28,7 @@ class Output(NamedTuple):
 class Torso(nn.Module):
     """Observation to features: encoder, recurrent cell if any, hidden layers."""
 
-    def __init__(self, spec: TaskSpec, s: NetworkSettings, widths: list[int], custom: Any) -> None:
+    def __init__(self, spec: TaskSpec, s: TorsoSettings, widths: list[int], custom: Any) -> None:
         super().__init__()
         self.encoder = make_encoder(spec.obs_shapes, custom)
         size: int = self.encoder.outputs  # type: ignore[assignment]

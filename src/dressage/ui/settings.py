@@ -92,12 +92,11 @@ def _names_a_run(word: str, root: Path) -> bool:
 
 
 def _section(model: Any, name: str, title: str) -> str:
-    """`NetworkSettings` declares the group `network`; what the algorithm adds bears its name."""
+    """A group of fields says what it is about; what the algorithm adds bears its name."""
     owner = next(
         base for base in reversed(model.__mro__) if name in getattr(base, "__annotations__", {})
     )
-    word = owner.__name__.removesuffix("Settings")
-    return title if owner is model or word == owner.__name__ else word.lower()
+    return title if owner is model else getattr(owner, "GROUP", title)
 
 
 def print_config(console: Console, entries: Sequence[Entry]) -> None:

@@ -125,7 +125,8 @@ def test_rewards(T: int, N: int) -> None:
         reward, terminated, truncated = (
             arrays[name] for name in ("reward", "terminated", "truncated")
         )
-        expected = python(reward, terminated | truncated)
+        python.update(reward, terminated | truncated)
+        expected = python.scaled(reward)
         out = np.empty_like(reward)
         call(
             ctypes.byref(native), discounted.ctypes.data, T, N, reward.ctypes.data,

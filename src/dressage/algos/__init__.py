@@ -13,6 +13,8 @@ ALGORITHMS = {
     "ppo": "dressage.algos.ppo",
     "a2c": "dressage.algos.a2c",
     "reinforce": "dressage.algos.reinforce",
+    "dqn": "dressage.algos.dqn",
+    "sac": "dressage.algos.sac",
 }
 REQUIRED = (
     "Config",

@@ -74,4 +74,6 @@ class Algorithm(Protocol):
 
     def prepare(self, learner: Any, steps: Steps, cfg: Any) -> tuple[Steps, dict[str, float]]: ...
 
-    def update(self, learner: Any, memory: Any, rng: Rng, cfg: Any) -> dict[str, float]: ...
+    def update(self, learner: Any, memory: Any, rng: Rng, cfg: Any) -> Any:
+        """The metrics of the updates: one dict of numbers. Where the feed is a replay memory, which
+        many small rounds of an iteration learn from: a list of dicts of tensors, one an update."""

@@ -6,7 +6,7 @@ counters of episodes; it resets environments itself, each episode with a seed of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +67,7 @@ class Collector:
         self.batch, self.rng, self.n_envs = batch, rng, n
         self.obs_normalizer, self.reward_normalizer = obs_normalizer, reward_normalizer
         self.carry: npt.NDArray[np.float32] | None = None
+        self.raw = False  # whether steps are given as they came, for a memory that normalises
         self.first = np.ones(n, bool)  # the current observation begins an episode
         self.vector_steps = 0
         self.episode_index = np.zeros(n, np.int64)  # resets of each environment so far
@@ -82,6 +83,11 @@ class Collector:
     def use_carry(self, size: int) -> None:
         """Gives each environment a recurrent carry of `size` numbers, zero at first."""
         self.carry = np.zeros((self.n_envs, size), np.float32) if size else None
+
+    def keep_raw(self) -> None:
+        """Steps are to be kept for long: as the environment gave them, and with the successors'
+        action masks (`next_mask`). The normalisers move on all the same."""
+        self.raw = True
 
     def start(self) -> None:
         """Resets every environment for the first time."""
@@ -106,13 +112,15 @@ class Collector:
         learning_scale = normalizer is not None and not normalizer.known
         raw_obs = tree_map(lambda x: np.empty((length, *x.shape), x.dtype), batch.obs)
         raw_next = tree_map(np.empty_like, raw_obs)
-        obs = raw_obs if normalizer is None else tree_map(np.empty_like, raw_obs)  # as it was seen
+        keep_seen = normalizer is not None and not self.raw
+        obs = tree_map(np.empty_like, raw_obs) if keep_seen else raw_obs
         action = np.empty((length, n, batch.action_codec.size), np.float32)
         reward = np.empty((length, n), np.float32)
         terminated = np.empty((length, n), bool)
         truncated = np.empty((length, n), bool)
         first = np.empty((length, n), bool)
         mask = None if batch.mask is None else np.empty((length, *batch.mask.shape), bool)
+        next_mask = None if mask is None or not self.raw else np.empty_like(mask)
         carry = None if self.carry is None else np.empty((length, *self.carry.shape), np.float32)
         extras: dict[str, Any] = {}
 
@@ -128,7 +136,8 @@ class Collector:
                 if learning_scale:
                     normalizer.update(batch.obs)
                 seen = normalizer(batch.obs)
-                _put(obs, t, seen)
+                if keep_seen:
+                    _put(obs, t, seen)
             acted = act(seen, self.carry, batch.mask, self.vector_steps)
             action[t] = acted.action
             for key, value in acted.extras.items():
@@ -141,6 +150,8 @@ class Collector:
             self.vector_steps += 1
             _put(raw_next, t, batch.next_obs)
             reward[t], terminated[t], truncated[t] = batch.reward, batch.terminated, batch.truncated
+            if next_mask is not None:
+                next_mask[t] = batch.mask
             self._account()
 
         check_finite(raw_obs, reward)
@@ -148,13 +159,17 @@ class Collector:
         extras["first"] = first
         if mask is not None:
             extras["mask"] = mask
+        if next_mask is not None:
+            extras["next_mask"] = next_mask
         if carry is not None:
             extras["carry"] = carry
-        next_obs = raw_next if normalizer is None else normalizer(raw_next)
+        next_obs = normalizer(raw_next) if keep_seen and normalizer is not None else raw_next
         if normalizer is not None and not learning_scale:
             normalizer.update(raw_obs)
         if self.reward_normalizer is not None:
-            reward = self.reward_normalizer(reward, terminated | truncated)
+            self.reward_normalizer.update(reward, terminated | truncated)
+            if not self.raw:
+                reward = self.reward_normalizer.scaled(reward)
         return Steps(obs, action, reward, terminated, truncated, next_obs, extras)
 
     def _account(self) -> None:
@@ -189,17 +204,14 @@ class Collector:
         self.episode_return[i] = 0.0
         self.episode_length[i] = 0
 
-    def collected(
-        self,
-        actions: npt.NDArray[np.float32],
-        done: npt.NDArray[np.bool_],
-        episodes: Iterable[Episode],
-    ) -> None:
+    def collected(self, actions: npt.NDArray[np.float32], episodes: Sequence[Episode]) -> None:
         """Takes account of `[T, N]` steps that the native engine made with the batch and the
-        arrays of this Collector, resets included."""
+        arrays of this Collector, resets included; its environments have no lives to lose."""
+        before = self.vector_steps
         self.vector_steps += len(actions)
         self.episodes.extend(episodes)
-        self._trace.rollout(actions, done, self._current_seed)
+        ends = {e.env_index: e.env_steps // self.n_envs - before for e in episodes}  # the last ones
+        self._trace.rollout(actions, ends, self._current_seed)
 
     def _current_seed(self, i: int) -> int:
         return self.rng.episode_seed(i, int(self.episode_index[i]) - 1)

@@ -7,7 +7,7 @@ it uses and adds its own; both are flat, so that a user types `lr=3e-4` and neve
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -25,6 +25,7 @@ from dressage.math.schedules import Schedule, at, parse_schedule
 
 Auto = Literal["auto"]
 Count = Annotated[int, Field(ge=1)]
+Activation = Literal["tanh", "relu", "gelu", "elu", "silu"]
 Optimizer = Literal["adam", "adamw", "sgd", "rmsprop", "rmsprop_tf", "lamb", "shampoo"]
 
 
@@ -102,15 +103,19 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
-    def at(self, progress: float) -> Self:
-        """The settings in force: each schedule replaced by its value at `progress` in [0, 1]."""
-        values = {
-            name: value(progress)
-            for name, value in self.__dict__.items()
-            if isinstance(value, Schedule)
-        }
-        if not values:
+    def schedules(self) -> dict[str, Schedule]:
+        """The settings that change over a run."""
+        return {name: value for name, value in self.__dict__.items() if isinstance(value, Schedule)}
+
+    def at(self, progress: float, schedules: Mapping[str, Schedule] | None = None) -> Self:
+        """The settings in force: each schedule replaced by its value at `progress` in [0, 1].
+
+        `schedules`: those of `schedules()`, from who asks often and so looks for them only once.
+        """
+        found = self.schedules() if schedules is None else schedules
+        if not found:
             return self
+        values = {name: schedule(progress) for name, schedule in found.items()}
         # model_copy does the same in ten times the time, and this runs once an iteration
         now = type(self).__new__(type(self))
         object.__setattr__(now, "__dict__", self.__dict__ | values)
@@ -140,7 +145,9 @@ class RunConfig(Settings):
     )
     seed: int = Field(0, ge=0, lt=2**63, description="seed of the run; every draw derives from it")
     seeds: int = Field(1, ge=1, le=1000, description="how many seeds to train: seed, seed+1, …")
-    n_envs: Count | Auto = Field("auto", description="environments side by side; auto: 8")
+    n_envs: Count | Auto = Field(
+        "auto", description="environments side by side; auto: 8, or 1 with a replay memory"
+    )
     engine: Literal["auto", "native", "torch"] = Field(
         "auto", description="what computes the updates; auto: native where it can"
     )
@@ -200,9 +207,7 @@ class TorsoSettings(Settings):
 
     GROUP: ClassVar[str] = "network"
 
-    activation: Literal["tanh", "relu", "gelu", "elu", "silu"] = Field(
-        "tanh", description="of hidden layers"
-    )
+    activation: Activation = Field("tanh", description="of hidden layers")
     layer_norm: bool = Field(False, description="layer norm before each hidden activation")
     ortho_init: bool = Field(True, description="orthogonal weights, gains sqrt(2), 0.01 and 1")
     recurrent: Literal["none", "gru", "lstm"] = Field(
@@ -218,6 +223,9 @@ class NetworkSettings(TorsoSettings):
         [64, 64], description="hidden widths; or {policy: [...], value: [...]}"
     )
     share_features: bool = Field(False, description="one trunk for policy and value")
+    value_learning_rate: SchedulableRate | None = Field(
+        None, description="of the value network; none: the same"
+    )
     log_std_init: float = Field(0.0, description="log of the first action deviation")
     squash: bool = Field(False, description="tanh-squashed Gaussian instead of a clipped one")
     use_sde: bool = Field(False, description="state-dependent exploration (gSDE)")
@@ -236,14 +244,11 @@ class NetworkSettings(TorsoSettings):
 
 
 class OptimizerSettings(Settings):
-    """One optimizer for all of a learner's networks, with its own rate for the value function."""
+    """The optimizer of a learner's networks."""
 
     GROUP: ClassVar[str] = "optimizer"
 
     learning_rate: SchedulableRate = Field(3e-4, description="step size (alias lr)")
-    value_learning_rate: SchedulableRate | None = Field(
-        None, description="of the value network; none: the same"
-    )
     optimizer: Optimizer = Field("adam", description="rmsprop_tf puts epsilon inside the root")
     optimizer_eps: SchedulablePositive = Field(1e-5, description="epsilon of the optimizer")
     weight_decay: SchedulableRate = Field(0.0, description="of the optimizer")

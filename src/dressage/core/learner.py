@@ -8,6 +8,7 @@ tensor a layer). The native engine uses the same layout.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
     from dressage.core.config import OptimizerSettings
 
 Loss = Callable[..., tuple[Any, dict[str, Any]]]
+
+
+def acts_alike_in_training(layer: nn.Module) -> bool:
+    """True of the layers known to; one of a user's own may look at `training`."""
+    kind = type(layer)
+    if kind.__module__.startswith("dressage.nets."):
+        return not getattr(layer, "has_modes", False)
+    return kind.__module__.startswith("torch.nn.modules.") and not isinstance(
+        layer, torch.nn.modules.batchnorm._NormBase | torch.nn.modules.dropout._DropoutNd
+    )
 
 
 # Settings that may have a schedule, by their names in the optimizers' parameter groups.
@@ -83,17 +94,56 @@ class Learner:
         self.nets: dict[str, Any] = {}
         self.groups: dict[str, Group] = {}
         self.updates = 0
-        self.inspect_next = False  # the next step also measures what is too costly for every step
+        self._has_modes = False  # whether a layer does something else while it learns
+        self.targets: dict[str, tuple[Tensor, Tensor]] = {}  # name -> its values, those followed
+        self._inspect: set[str] = set()  # groups whose next step measures what is costly
         self._compiled: dict[Loss, Loss] = {}
         self._scaler = torch.amp.GradScaler(device) if precision == "fp16" else None
 
     def add_net(self, name: str, net: nn.Module) -> Any:
         self.nets[name] = net.to(self.device).eval()  # `training` says when it is not
+        self._has_modes |= any(not acts_alike_in_training(layer) for layer in net.modules())
         return self.nets[name]
+
+    @property
+    def inspect_next(self) -> bool:
+        """Whether the next step of a group also measures what is too costly for every step."""
+        return bool(self._inspect)
+
+    @inspect_next.setter
+    def inspect_next(self, wanted: bool) -> None:
+        self._inspect = set(self.groups) if wanted else set()
+
+    def add_target(self, name: str, group: str, chunk: str) -> Any:
+        """A copy of a group's chunk that `follow` moves towards it; no gradient reaches it."""
+        source = self.groups[group]
+        net = self.add_net(name, copy.deepcopy(source.modules[chunk]))
+        flat = source.values[chunk].clone()
+        start = 0
+        for parameter in net.parameters():
+            parameter.requires_grad_(False)
+            parameter.grad = None
+            end = start + parameter.numel()
+            parameter.data = flat[start:end].view_as(parameter)
+            start = end
+        self.targets[name] = flat, source.values[chunk]
+        return net
+
+    def follow(self, name: str, tau: float) -> None:
+        """`target <- target + tau (followed - target)`, parameters alone."""
+        target, followed = self.targets[name]
+        with torch.no_grad():
+            if tau == 1.0:
+                target.copy_(followed)
+            else:
+                target.lerp_(followed, tau)
 
     @contextmanager
     def training(self, seed: int) -> Iterator[None]:
         """Layers such as dropout and batch norm learn within; what they draw is seeded."""
+        if not self._has_modes:
+            yield
+            return
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             for net in self.nets.values():
@@ -138,7 +188,8 @@ class Learner:
         tensors: reading them is left to the log interval.
         """
         g = self.groups[group]
-        inspect, self.inspect_next = self.inspect_next, False
+        inspect = group in self._inspect
+        self._inspect.discard(group)
         # a compiled graph does not run the hooks that watch units
         run = loss if inspect else self._maybe_compiled(loss)
         with self._autocast(), watched_units(g.modules if inspect else {}) as dormant:

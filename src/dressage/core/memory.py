@@ -33,6 +33,9 @@ class Rollout:
         self.epochs = 0  # dealt so far: the index of the next shuffle
         self._steps: Steps | None = None
 
+    def attach(self, collector: Any) -> None:
+        """Nothing of the collector is needed: steps are used as they were seen."""
+
     def add(self, steps: Steps) -> None:
         self._steps = steps
 

@@ -64,10 +64,8 @@ class RewardNormalizer:
         self.gamma = gamma
         self.clip = np.float32(clip)
 
-    def __call__(
-        self, reward: npt.NDArray[np.float32], done: npt.NDArray[np.bool_]
-    ) -> npt.NDArray[np.float32]:
-        """`[T, N]` raw rewards and episode ends: moves the statistics, then uses them."""
+    def update(self, reward: npt.NDArray[np.float32], done: npt.NDArray[np.bool_]) -> None:
+        """Merges `[T, N]` raw rewards, with where episodes ended."""
         returns = np.empty(reward.shape)
         keep = ~done
         for t in range(len(reward)):
@@ -76,6 +74,8 @@ class RewardNormalizer:
             returns[t] = self.discounted
             self.discounted *= keep[t]
         self.moments.update(returns)
+
+    def scaled(self, reward: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         scale = np.float32(1.0 / np.sqrt(self.moments.var + EPSILON))
         clipped: npt.NDArray[np.float32] = np.clip(reward * scale, -self.clip, self.clip)
         return clipped

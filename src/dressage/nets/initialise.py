@@ -11,6 +11,7 @@ from torch import nn
 
 from dressage.core.initial import linear_bias, linear_weight, orthogonal, uniform_fan_in
 from dressage.core.rng import Rng
+from dressage.nets.mlp import EnsembleLinear
 
 Net = TypeVar("Net", bound=nn.Module)
 
@@ -43,6 +44,14 @@ def initialise(net: nn.Module, name: str, rng: Rng, ortho: bool) -> None:
             if layer.bias is not None:
                 bias = linear_bias(rng, f"{here}.bias", shape[0], fan_in, ortho)
                 layer.bias.copy_(torch.from_numpy(bias))
+        elif isinstance(layer, EnsembleLinear):
+            for i, (weight, bias) in enumerate(zip(layer.weight, layer.bias, strict=True)):
+                inputs, outputs = weight.shape
+                gain = getattr(layer, "gain", math.sqrt(2.0))
+                drawn = linear_weight(rng, f"{here}.{i}.weight", (outputs, inputs), gain, ortho)
+                weight.copy_(torch.from_numpy(drawn.T.copy()))
+                first = linear_bias(rng, f"{here}.{i}.bias", outputs, inputs, ortho)
+                bias[0].copy_(torch.from_numpy(first))
         elif isinstance(layer, nn.RNNCellBase):
             for key, parameter in layer.named_parameters(recurse=False):
                 shape = tuple(parameter.shape)

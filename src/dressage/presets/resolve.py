@@ -17,7 +17,8 @@ from dressage.errors import ConfigError, did_you_mean
 from dressage.presets import find_preset
 
 DEFAULT_ALGORITHM = "ppo"
-DEFAULT_N_ENVS = 8  # the fixed rule behind n_envs=auto, for algorithms that learn from rollouts
+# The fixed rule behind n_envs=auto: rollouts want many environments, a memory one step at a time.
+DEFAULT_N_ENVS = {"rollout": 8, "sequence": 8, "replay": 1, "dataset": 1}
 LARGEST_CONFIG_FILE = 1_000_000  # bytes
 
 
@@ -32,7 +33,8 @@ class Resolved:
 
     @property
     def n_envs(self) -> int:
-        return DEFAULT_N_ENVS if isinstance(self.run.n_envs, str) else self.run.n_envs
+        auto = DEFAULT_N_ENVS[self.algo.NEEDS.feed]
+        return auto if isinstance(self.run.n_envs, str) else self.run.n_envs
 
     def values(self) -> dict[str, Any]:
         """The flat config as JSON holds it, with the number that n_envs=auto stands for."""

@@ -78,6 +78,7 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     ("train/loss/td", "loss", "mean", "Temporal-difference loss of the action values.", NO_RANGE),
     ("train/loss/critic", "loss", "mean", "Loss of the critics together.", NO_RANGE),
     ("train/loss/actor", "loss", "mean", "Loss of the actor.", NO_RANGE),
+    ("train/loss/alpha", "loss", "mean", "Loss of the entropy temperature.", NO_RANGE),
     ("train/loss/total", "loss", "mean", "What the optimizer minimised.", "finite"),
     # Health of the updates.
     ("train/metrics/entropy", "nats", "mean", "Mean entropy of the policy.", "falls slowly; below 10 % of its start without progress it has collapsed [RD]"),
@@ -89,7 +90,17 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     ("train/metrics/action_std", "action", "mean", "Mean standard deviation of the Gaussian policy.", "falls; more than twice its start and rising is an explosion (guess)"),
     ("train/metrics/q_mean", "return", "mean", "Mean predicted action value.", "below the largest reward over (1 - gamma)"),
     ("train/metrics/q_max", "return", "max", "Largest predicted action value.", "below the largest reward over (1 - gamma)"),
+    ("train/metrics/q_gap", "return", "last", "Mean predicted action value less the discounted return that followed, on recent steps: overestimation where above zero.", "near zero beside q_mean; a steady rise is overestimation (van Hasselt et al. 2016)"),
+    ("train/metrics/td_error_mean", "return", "mean", "Mean absolute TD error of the sampled transitions.", "falls, or follows the scale of the return"),
+    ("train/metrics/td_error_max", "return", "max", "Largest absolute TD error of the sampled transitions.", NO_RANGE),
+    ("train/metrics/target_drift", "return", "mean", "Mean absolute difference between the network's action values and its target's.", "small beside q_mean; zero means that the target is the network"),
+    ("train/metrics/critic_disagreement", "return", "mean", "Mean absolute difference between the critics of an ensemble.", "small beside q_mean"),
+    ("train/metrics/buffer_fill", "share", "last", "Share of the replay memory that is filled.", "rises to 1"),
+    ("train/metrics/buffer_age", "env steps", "last", "Mean age of the transitions in the last batch.", "about half of what the memory holds when sampled uniformly"),
+    ("train/metrics/priority_spread", "ratio", "last", "Largest priority over the mean priority.", NO_RANGE),
+    ("train/metrics/update_to_data", "ratio", "last", "Gradient steps for each env step.", "0.25 to 1 for most; above 4 needs layer norm, resets or ensembles (guess)"),
     ("train/metrics/alpha", "1", "mean", "Entropy temperature in force.", NO_RANGE),
+    ("train/metrics/target_entropy", "nats", "last", "Entropy that the temperature moves the policy towards.", NO_RANGE),
     ("train/metrics/epochs_done", "epochs", "mean", "Passes over the rollout before the KL limit stopped them.", "n_epochs, or a little less"),
     ("train/metrics/skipped_updates", "updates", "sum", "Updates not applied because a gradient was not finite.", "0"),
     ("train/metrics/grad_clipped", "share", "mean", "Share of updates whose gradient was clipped.", "below 0.5 (guess)"),
@@ -145,6 +156,17 @@ def describe(name: str) -> Metric:
         ends = [known for known in METRICS if known.rpartition("/")[2] == name.rpartition("/")[2]]
         near = f" Did you mean '{ends[0]}'?" if ends else ""
     raise RunError(f"There is no metric named '{name}'.{near}")
+
+
+_ORDER = {name: i for i, name in enumerate(METRICS)}
+
+
+def place(name: str) -> tuple[int, str]:
+    """Sorts names as the dictionary has them, members of a family and names of one's own by
+    themselves: a header does not depend on who computed the metrics, or in which order."""
+    if name in _ORDER:
+        return _ORDER[name], name
+    return _ORDER.get(name.rpartition("/")[0] + "/*", len(_ORDER)), name
 
 
 def is_exact(name: str) -> bool:

@@ -1,0 +1,263 @@
+"""`Replay`: the memory of algorithms that learn from a transition more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dressage.core.replay.priorities import EPSILON, Priorities
+from dressage.core.replay.returns import discounted_ahead, n_step_ahead
+from dressage.core.replay.ring import Ring, Rows
+from dressage.core.rng import Rng
+from dressage.core.steps import Steps, Tree
+
+if TYPE_CHECKING:
+    from dressage.core.collector import Collector
+    from dressage.core.replay.settings import ReplaySettings
+
+Arrays = dict[str, npt.NDArray[Any]]
+Floats = npt.NDArray[np.float32]
+RECENT_ROWS = 2000  # looked back on for returns that really followed
+KNOWN_ENOUGH = 0.05  # weight of what is unknown of such a return, at most
+
+
+class Replay:
+    """The newest `buffer_size` transitions, as they came from the environment.
+
+    Observations and rewards are kept raw and normalised when they are drawn, with the statistics
+    of that moment. A batch is `[B, …]`, or `[L, B, …]` where `sequence_length` is given; its
+    extras have `discount`, what the successor's value is multiplied with (0 after a terminal
+    step), `weight` for the loss, and `place` for `feedback`. With `n_step` above 1 the reward is
+    the sum of several, and the successor is the one after them; an end of an episode, by the task
+    or by the clock, and the newest row cut that short, with the bootstrap from there.
+    """
+
+    def __init__(self, cfg: ReplaySettings, sequence_length: int | None = None) -> None:
+        self.cfg, self.sequence_length = cfg, sequence_length
+        self.draws = 0  # batches so far: the index of the next draw
+        self.ring = Ring(0)
+        self.priorities: Priorities | None = None
+
+    def attach(self, collector: Collector) -> None:
+        """Takes the size and the normalisers of the collector whose steps it will get."""
+        self.collector = collector
+        collector.keep_raw()
+        self.ring = Ring(max(1, self.cfg.buffer_size // collector.n_envs))
+        if self.cfg.prioritized:
+            self.priorities = Priorities(self.ring.capacity * collector.n_envs)
+
+    def __len__(self) -> int:
+        return len(self.ring) * self.collector.n_envs
+
+    @property
+    def ready(self) -> bool:
+        """Whether a batch can be drawn."""
+        return len(self.ring) >= (self.sequence_length or 1)
+
+    def add(self, steps: Steps) -> None:
+        """`[T, N, …]` new steps."""
+        ring, before = self.ring, self.ring.high
+        columns = {
+            "action": steps.action,
+            "reward": steps.reward,
+            "terminated": steps.terminated,
+            "truncated": steps.truncated,
+            **_columns("obs", steps.obs),
+            **_columns("next_obs", steps.next_obs),
+            **{f"extras/{name}": values for name, values in steps.extras.items()},
+        }
+        ring.add(columns)
+        if self.priorities is not None:
+            rows = np.arange(max(before, ring.low), ring.high) % ring.capacity
+            places = (rows[:, None] * ring.n_envs + np.arange(ring.n_envs)).reshape(-1)
+            self.priorities.set(places, self.priorities.largest)
+
+    def batches(self, rng: Rng, count: int, cfg: Any) -> Iterator[Steps]:
+        """`count` batches, each drawn when it is asked for; `cfg` has the settings in force."""
+        for _ in range(count):
+            rows, envs, places, weight = self._draw(rng, cfg)
+            self.draws += 1
+            if self.sequence_length is None:
+                yield self._transitions(rows, envs, places, weight, cfg.gamma)
+            else:
+                yield self._sequences(rows, envs, cfg.gamma)
+
+    def feedback(self, place: Rows, error: Floats, cfg: Any) -> None:
+        """New priorities from the absolute TD errors `[B]` of a batch's places."""
+        assert self.priorities is not None
+        values = (np.abs(error).astype(np.float64) + EPSILON) ** cfg.priority_alpha
+        self.priorities.set(place, values)
+        self.priorities.largest = max(self.priorities.largest, float(values.max()))
+
+    # -- drawing ---------------------------------------------------------------------------------
+
+    def _draw(self, rng: Rng, cfg: Any) -> tuple[Rows, Rows, Rows, Floats]:
+        """Rows, environments, places and weights of a batch; of sequences, where they begin."""
+        ring, count = self.ring, self.cfg.batch_size
+        if self.priorities is not None:
+            return self._draw_by_priority(rng, cfg)
+        rows = len(ring) - (self.sequence_length or 1) + 1
+        index = rng.integers("replay", count, rows * ring.n_envs, self.draws)
+        row, env = ring.low + index // ring.n_envs, index % ring.n_envs
+        return row, env, ring.place(row, env), np.ones(count, np.float32)
+
+    def _draw_by_priority(self, rng: Rng, cfg: Any) -> tuple[Rows, Rows, Rows, Floats]:
+        """Schaul et al. 2016: weights `(P * count)^-beta`, the largest of the batch being 1."""
+        ring, tree = self.ring, self.priorities
+        assert tree is not None
+        place = tree.draw(rng.uniform("replay", self.cfg.batch_size, self.draws))
+        share = tree.leaves[place] / tree.total * len(self)
+        weight = share**-cfg.priority_beta
+        row, env = ring.row_of(place)
+        return row, env, place, (weight / weight.max()).astype(np.float32)
+
+    def _transitions(
+        self, rows: Rows, envs: Rows, place: Rows, weight: Floats, gamma: float
+    ) -> Any:
+        ring = self.ring
+        ahead = n_step_ahead(ring, rows, envs, self.cfg.n_step, gamma, self._scaled)
+        extras = {
+            name.removeprefix("extras/"): ring.take(name, rows, envs)
+            for name in ring.columns
+            if name.startswith("extras/") and name != "extras/next_mask"
+        }
+        if "extras/next_mask" in ring.columns:
+            extras["next_mask"] = ring.take("extras/next_mask", ahead.last, envs)
+        extras |= {"discount": ahead.discount, "weight": weight, "place": place}
+        return Steps(
+            self._observed("obs", rows, envs),
+            ring.take("action", rows, envs),
+            ahead.reward,
+            ahead.terminated,
+            ahead.truncated,
+            self._observed("next_obs", ahead.last, envs),
+            extras,
+        )
+
+    def _sequences(self, start: Rows, env: Rows, gamma: float) -> Steps:
+        assert self.sequence_length is not None
+        rows = start + np.arange(self.sequence_length)[:, None]  # [L, B]
+        envs = np.broadcast_to(env, rows.shape)
+        ring = self.ring
+        terminated = ring.take("terminated", rows, envs)
+        extras = {
+            name.removeprefix("extras/"): ring.take(name, rows, envs)
+            for name in ring.columns
+            if name.startswith("extras/") and name != "extras/carry"
+        }
+        extras["carry"] = ring.take("extras/carry", start, env)
+        extras["discount"] = np.float32(gamma) * ~terminated
+        return Steps(
+            self._observed("obs", rows, envs),
+            ring.take("action", rows, envs),
+            self._scaled(ring.take("reward", rows, envs)),
+            terminated,
+            ring.take("truncated", rows, envs),
+            self._observed("next_obs", rows, envs),
+            extras,
+        )
+
+    def _observed(self, name: str, rows: Rows, envs: Rows) -> Tree:
+        """Observations as a network sees them now."""
+        if name in self.ring.columns:
+            obs: Tree = self.ring.take(name, rows, envs)
+        else:
+            obs = {
+                column.removeprefix(f"{name}/"): self.ring.take(column, rows, envs)
+                for column in self.ring.columns
+                if column.startswith(f"{name}/")
+            }
+        normalizer = self.collector.obs_normalizer
+        return obs if normalizer is None else normalizer(obs)
+
+    def _scaled(self, reward: Floats) -> Floats:
+        normalizer = self.collector.reward_normalizer
+        return reward if normalizer is None else normalizer.scaled(reward)
+
+    def newest(self, count: int) -> Steps:
+        """The last `count` rows as `[T, N, …]`, as a network sees them now."""
+        ring = self.ring
+        rows = np.arange(max(ring.low, ring.high - count), ring.high)[:, None]
+        envs = np.arange(ring.n_envs)[None]
+        return Steps(
+            self._observed("obs", rows, envs),
+            ring.take("action", rows, envs),
+            self._scaled(ring.take("reward", rows, envs)),
+            ring.take("terminated", rows, envs),
+            ring.take("truncated", rows, envs),
+            None,
+            {},
+        )
+
+    # -- what is measured ------------------------------------------------------------------------
+
+    def recent_returns(self, gamma: float, most: int) -> tuple[Tree, Floats, Floats] | None:
+        """Observations, actions and the discounted returns that really followed, of at most `most`
+        of the newest steps for which these are known; None while there are none."""
+        ring = self.ring
+        rows = np.arange(max(ring.low, ring.high - RECENT_ROWS), ring.high)
+        envs = np.arange(ring.n_envs)
+        at = np.repeat(rows[:, None], ring.n_envs, 1), np.repeat(envs[None], len(rows), 0)
+        returns, unknown = discounted_ahead(
+            self._scaled(ring.take("reward", *at)),
+            ring.take("terminated", *at),
+            ring.take("truncated", *at),
+            gamma,
+        )
+        known = np.flatnonzero(unknown.reshape(-1) <= KNOWN_ENOUGH)
+        if not known.size:
+            return None
+        chosen = known[np.linspace(0, known.size - 1, min(most, known.size)).astype(np.int64)]
+        row, env = rows[0] + chosen // ring.n_envs, chosen % ring.n_envs
+        return (
+            self._observed("obs", row, env),
+            ring.take("action", row, env),
+            returns.reshape(-1)[chosen],
+        )
+
+    def metrics(self, place: Rows) -> dict[str, float]:
+        """How full it is, and how old what a batch had from these places."""
+        ring = self.ring
+        row, _ = ring.row_of(place)
+        found = {
+            "train/metrics/buffer_fill": len(ring) / ring.capacity,
+            "train/metrics/buffer_age": float((ring.high - row).mean()) * ring.n_envs,
+        }
+        if self.priorities is not None:
+            leaves = self.priorities.leaves[: len(self)]
+            found["train/metrics/priority_spread"] = float(leaves.max() / leaves.mean())
+        return found
+
+    # -- state -----------------------------------------------------------------------------------
+
+    def state(self) -> Arrays:
+        counters = {"draws": np.array(self.draws), "high": np.array(self.ring.high)}
+        columns = {f"ring/{name}": column for name, column in self.ring.held().items()}
+        if self.priorities is None:
+            return counters | columns
+        return (
+            counters
+            | columns
+            | {
+                "priorities": self.priorities.leaves[: self.ring.capacity * self.collector.n_envs],
+                "largest": np.array(self.priorities.largest),
+            }
+        )
+
+    def load(self, arrays: Arrays) -> None:
+        self.draws = int(arrays["draws"])
+        held = {n.removeprefix("ring/"): a for n, a in arrays.items() if n.startswith("ring/")}
+        self.ring.restore(int(arrays["high"]), held)
+        if self.priorities is not None:
+            leaves = arrays["priorities"]
+            self.priorities.set(np.arange(len(leaves)), leaves)
+            self.priorities.largest = float(arrays["largest"])
+
+
+def _columns(name: str, tree: Tree) -> dict[str, Any]:
+    if isinstance(tree, dict):
+        return {f"{name}/{key}": leaf for key, leaf in tree.items()}
+    return {name: tree}

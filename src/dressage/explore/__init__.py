@@ -1,0 +1,1 @@
+"""Ways to explore, for any algorithm that they fit."""

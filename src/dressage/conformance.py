@@ -519,8 +519,14 @@ def _unequal_columns(file: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> I
 
 # -- dropping parts ------------------------------------------------------------------------------
 
-# Said once more on loading, or only looked at: losing them must not change the continuation.
-NOT_STATE = ("clock/wall_seconds", "collector/obs_hashes", "clock/lost_iterations")
+# Said once more on loading, or only looked at: losing them must not change the continuation. The
+# best mean return counts only after a fall, which few runs as short as these have.
+NOT_STATE = (
+    "clock/wall_seconds",
+    "collector/obs_hashes",
+    "clock/lost_iterations",
+    "recorder/best",
+)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import wrappers as gymw
 
+from dressage.envs.ale import Frames, Stack, asks_directly
 from dressage.errors import EnvError
 
 
@@ -98,10 +99,11 @@ def atari(
     """The usual preprocessing (Mnih et al., 2015), as SB3 and CleanRL do it."""
     if not hasattr(env.unwrapped, "ale"):
         raise EnvError("The wrapper atari needs an ALE environment such as ALE/Pong-v5.")
-    env = gymw.AtariPreprocessing(env, noop_max, frame_skip, screen_size)
+    frames = Frames if asks_directly(env) else gymw.AtariPreprocessing
+    env = frames(env, noop_max, frame_skip, screen_size)
     if episodic_life:
         env = EpisodicLife(env)
     env = FireReset(env)
     if sign_reward:
         env = ChangedReward(env, sign)
-    return gymw.FrameStackObservation(env, stack) if stack > 1 else env
+    return Stack(env, stack) if stack > 1 else env

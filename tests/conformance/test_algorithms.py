@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from dressage import conformance
-from dressage.algos import ALGORITHMS
+from dressage.algos import ALGORITHMS, load_algorithm
 
 TORCH_ONLY = ("gru", "lstm", "image", "dict-observation")  # recurrent, or with an image
+NATIVE = [algo for algo in ALGORITHMS if load_algorithm(algo).NEEDS.native]
 PAIRS = [
     (algo, case, engine)
     for algo in ALGORITHMS
-    for engine in ("torch", "native")
+    for engine in (("torch", "native") if algo in NATIVE else ("torch",))
     for case in conformance.cases(algo, {"engine": engine})
     if engine == "torch" or not any(word in case.name for word in TORCH_ONLY)
 ]
@@ -38,23 +39,26 @@ def test_fresh_process(algo: str, tmp_path: Path) -> None:
 def test_every_saved_part_matters(algo: str, tmp_path: Path) -> None:
     tried = conformance.check_saved_parts(algo, tmp_path)
     # the suite must have looked at each of these, or it proves less than it says
-    for part in ("policy/weights", "optimizer/moments", "collector/carry", "collector/trace/"):
+    for part in ("policy/weights", "optimizer/moments", "collector/trace/"):
         assert part in tried
+    needs = load_algorithm(algo).NEEDS
+    assert ("collector/carry" in tried) == needs.recurrent
     for part in ("clock/iterations", "collector/vector_steps", "recorder/totals", "clock/best"):
         assert part in tried
     for part in ("policy/normalizer/obs/mean", "collector/normalizer/reward/discounted"):
         assert part in tried
     assert ("memory/epochs" in tried) == (algo == "ppo")  # the others use a rollout whole, once
+    assert ("memory/draws" in tried) == (needs.feed == "replay")
 
 
-@pytest.mark.parametrize("algo", ALGORITHMS)
+@pytest.mark.parametrize("algo", NATIVE)
 def test_every_saved_part_of_a_native_run_matters(algo: str, tmp_path: Path) -> None:
     tried = conformance.check_saved_parts(algo, tmp_path, PLAIN_NATIVE)
     for part in ("policy/weights", "optimizer/moments", "collector/trace/", "clock/iterations"):
         assert part in tried
 
 
-@pytest.mark.parametrize("algo", ALGORITHMS)
+@pytest.mark.parametrize("algo", NATIVE)
 def test_a_seed_of_a_native_group_equals_it_alone(algo: str, tmp_path: Path) -> None:
     conformance.check_group(algo, tmp_path, PLAIN_NATIVE)
 

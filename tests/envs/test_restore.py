@@ -220,6 +220,7 @@ def test_whole_rollouts_leave_the_traces_of_single_steps(length: int) -> None:
             for i in np.flatnonzero(ended).tolist():
                 episode[i] += 1
                 one.reset(i, 10 * i + int(episode[i]))
-        many.rollout(actions, done, lambda i: 10 * i + int(episode[i]))
+        ends = {i: length - done[::-1, i].argmax() for i in range(3) if done[:, i].any()}
+        many.rollout(actions, ends, lambda i: 10 * i + int(episode[i]))
         for name, array in one.to_arrays().items():
             np.testing.assert_array_equal(array, many.to_arrays()[name])

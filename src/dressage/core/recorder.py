@@ -8,13 +8,14 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any
 
 from dressage.core.collector import Episode
 from dressage.runs.metrics import METRICS, aggregate_of
 from dressage.runs.writer import RunWriter
 
+FLUSH_SECONDS = 0.5  # after which rows that come fast are handed to the system, all at once
+FAST_SECONDS = 0.05  # between rows: where they come slower each is handed over by itself
 MEMORY_SECONDS = 1.0  # between two looks: where system calls are slow, this one is
 WINDOW = 100  # episodes behind ep_rew_mean, as in SB3
 PHASES = [name for name in METRICS if name.startswith("sys/time/")]
@@ -30,12 +31,15 @@ class Recorder:
         self.episodes = 0
         self.best = -math.inf
         self.last_logged = 0
-        self.totals: dict[str, list[float]] = {}  # name -> [aggregate, count]
+        self.totals: dict[str, float] = {}  # of this interval, by name; of a mean the sum
+        self.counts: dict[str, int] = {}  # how many values are in it, where more than one
         self.row: dict[str, float] = {}  # the newest row, for displays and hooks
         # All phases from the first row on: a resumed run must not add columns in another order.
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self._interval_began = time.perf_counter()
         self._memory_mb, self._memory_time = math.nan, -math.inf
+        self._flush_time = -math.inf
+        self._of_window: dict[str, float] | None = {}  # its metrics; None: it has moved since
 
     def due(self, env_steps: int) -> bool:
         return env_steps - self.last_logged >= self.log_every
@@ -49,75 +53,100 @@ class Recorder:
 
     def add(self, metrics: Mapping[str, float]) -> None:
         """Merges one iteration's metrics, each as the metric dictionary says."""
+        totals, counts = self.totals, self.counts
+        if totals.keys().isdisjoint(metrics) and set(map(type, metrics.values())) == {float}:
+            totals.update(metrics)  # many intervals have but one iteration
+            return
         for name, value in metrics.items():
-            entry = self.totals.get(name)
-            if entry is None:
-                self.totals[name] = [value, 1]
+            way = aggregate_of(name)
+            if way == "mean":
+                value = float(value)
+            if name not in totals:
+                totals[name] = value
                 continue
-            match aggregate_of(name):
+            match way:
                 case "mean" | "sum":
-                    entry[0] += value
+                    totals[name] += value
                 case "max":
-                    entry[0] = max(entry[0], value)
+                    totals[name] = max(totals[name], value)
                 case "min":
-                    entry[0] = min(entry[0], value)
+                    totals[name] = min(totals[name], value)
                 case "last":
-                    entry[0] = value
-            entry[1] += 1
+                    totals[name] = value
+            counts[name] = counts.get(name, 1) + 1
 
     def add_episodes(self, episodes: Sequence[Episode]) -> None:
-        self.window.extend(episodes)
-        self.finished.extend(episodes)
-        self.episodes += len(episodes)
+        if episodes:
+            self.window.extend(episodes)
+            self.finished.extend(episodes)
+            self.episodes += len(episodes)
+            self._of_window = None
 
     def write_row(self, lead: Mapping[str, float]) -> dict[str, float]:
         """Closes the interval: one row of metrics.csv and the interval's episodes."""
-        row: dict[str, float] = {**lead, "episodes": self.episodes}
-        row |= self._episode_metrics()
-        for name, (value, count) in self.totals.items():
-            row[name] = value / count if aggregate_of(name) == "mean" else value
+        row: dict[str, float] = {
+            **lead,
+            "episodes": self.episodes,
+            **self._episode_metrics(),
+            **self.totals,
+            **self.seconds,
+        }
+        for name, count in self.counts.items():
+            if aggregate_of(name) == "mean":
+                row[name] /= count
         now = time.perf_counter()
-        row |= self.seconds
         row["sys/env_steps_per_second"] = (lead["env_steps"] - self.last_logged) / (
             now - self._interval_began
         )
         if now - self._memory_time >= MEMORY_SECONDS:
             self._memory_mb, self._memory_time = memory_mb(), now
         row["sys/memory_mb"] = self._memory_mb
-        self.writer.metrics_row(in_dictionary_order(row))
-        self.writer.episodes_rows(
-            [
-                (at, total, length, "truncated" if truncated else "terminated", success, i)
-                for at, total, length, truncated, success, i in self.finished
-            ]
-        )
-        self.finished, self.totals, self.seconds = [], {}, dict.fromkeys(PHASES, 0.0)
+        self._hand_over(row, now)
+        self.finished, self.totals, self.counts = [], {}, {}
+        self.seconds = dict.fromkeys(PHASES, 0.0)
         self.last_logged, self._interval_began = int(lead["env_steps"]), now
         self.row = row
         return row
 
-    def _episode_metrics(self) -> dict[str, float]:
-        count = len(self.window)
-        metrics: dict[str, float] = {"train/roll/episodes": len(self.finished)}
-        if not count:
-            return metrics
-        returns = [e.episode_return for e in self.window]
-        mean = math.fsum(returns) / count
-        self.best = max(self.best, mean)
-        metrics |= {
-            "train/roll/ep_rew_mean": mean,
-            "train/roll/ep_rew_best": self.best,
-            "train/roll/ep_rew_std": math.sqrt(math.fsum((r - mean) ** 2 for r in returns) / count),
-            "train/roll/ep_len_mean": sum(e.length for e in self.window) / count,
-        }
+    def _hand_over(self, row: Mapping[str, float], now: float) -> None:
+        self.writer.metrics_row(row)
         if self.finished:
-            metrics["train/roll/truncated_share"] = sum(e.truncated for e in self.finished) / len(
-                self.finished
+            self.writer.episodes_rows(
+                [
+                    (at, total, length, "truncated" if truncated else "terminated", success, i)
+                    for at, total, length, truncated, success, i in self.finished
+                ]
             )
+        fast = now - self._interval_began < FAST_SECONDS
+        if not fast or now - self._flush_time >= FLUSH_SECONDS:
+            self.writer.flush()
+            self._flush_time = now
+
+    def _episode_metrics(self) -> dict[str, float]:
+        if self._of_window is None:
+            self._of_window = self._window_metrics()
+        metrics = {"train/roll/episodes": len(self.finished), **self._of_window}
+        if self.finished:
+            truncated = [e.truncated for e in self.finished]
+            metrics["train/roll/truncated_share"] = sum(truncated) / len(truncated)
             known = [e.success for e in self.finished if not math.isnan(e.success)]
             if known:
                 metrics["train/roll/success_rate"] = sum(known) / len(known)
         return metrics
+
+    def _window_metrics(self) -> dict[str, float]:
+        count = len(self.window)
+        returns = [e.episode_return for e in self.window]
+        mean = math.fsum(returns) / count
+        self.best = max(self.best, mean)
+        return {
+            "train/roll/ep_rew_mean": mean,
+            "train/roll/ep_rew_best": self.best,
+            "train/roll/ep_rew_std": math.sqrt(
+                math.fsum([(r - mean) ** 2 for r in returns]) / count
+            ),
+            "train/roll/ep_len_mean": sum([e.length for e in self.window]) / count,
+        }
 
     def state(self) -> dict[str, Any]:
         return {
@@ -126,7 +155,7 @@ class Recorder:
             "episodes": self.episodes,
             "best": self.best,
             "last_logged": self.last_logged,
-            "totals": self.totals,
+            "totals": {k: [value, self.counts.get(k, 1)] for k, value in self.totals.items()},
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -134,32 +163,14 @@ class Recorder:
         self.finished = [_episode(e) for e in state["finished"]]
         self.episodes, self.last_logged = state["episodes"], state["last_logged"]
         self.best = float(state["best"])
-        self.totals = {k: [float(v), n] for k, (v, n) in state["totals"].items()}
+        self.totals = {k: float(v) for k, (v, _) in state["totals"].items()}
+        self.counts = {k: n for k, (_, n) in state["totals"].items() if n > 1}
+        self._of_window = None if self.window else {}
 
 
 def _episode(row: Sequence[Any]) -> Episode:
     env_steps, episode_return, length, truncated, success, env_index = row
     return Episode(env_steps, float(episode_return), length, truncated, float(success), env_index)
-
-
-_ORDER = {name: i for i, name in enumerate(METRICS)}
-
-
-def _place(name: str) -> tuple[int, str]:
-    if name in _ORDER:
-        return _ORDER[name], name
-    family = name.rpartition("/")[0] + "/*"
-    return _ORDER.get(family, len(_ORDER)), name
-
-
-@lru_cache(maxsize=256)
-def _in_order(names: tuple[str, ...]) -> list[str]:
-    return sorted(names, key=_place)
-
-
-def in_dictionary_order(row: Mapping[str, float]) -> dict[str, float]:
-    """So that the header does not depend on who computed the metrics, or in which order."""
-    return {name: row[name] for name in _in_order(tuple(row))}
 
 
 def memory_mb() -> float:

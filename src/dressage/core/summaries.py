@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,11 +70,16 @@ def action_metrics(actions: npt.NDArray[np.float32], codec: ActionCodec) -> dict
     return metrics
 
 
-def hyperparameters_in_force(cfg: Settings, names: Sequence[str]) -> dict[str, float]:
-    """`train/hp/*` of the settings in force; one that is off has no cell."""
+def hyperparameter_metric(setting: str) -> str:
+    """The metric that tells a setting in force."""
     short = {"learning_rate": "lr", "value_learning_rate": "value_lr"}
+    return f"train/hp/{short.get(setting, setting)}"
+
+
+def hyperparameters_in_force(cfg: Settings, metrics: Mapping[str, str]) -> dict[str, float]:
+    """By the names that `metrics` has for some settings; one that is off has no cell."""
     return {
-        f"train/hp/{short.get(name, name)}": float(value)
-        for name in names
-        if (value := getattr(cfg, name)) is not None
+        metric: float(value)
+        for setting, metric in metrics.items()
+        if (value := getattr(cfg, setting)) is not None
     }

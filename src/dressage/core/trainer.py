@@ -20,11 +20,14 @@ from dressage.core.learner import Learner
 from dressage.core.recorder import Recorder
 from dressage.core.rng import Rng
 from dressage.core.steps import Tree
-from dressage.core.summaries import experience_metrics, hyperparameters_in_force
+from dressage.core.summaries import (
+    experience_metrics,
+    hyperparameter_metric,
+    hyperparameters_in_force,
+)
 from dressage.envs.batch import EnvBatch
 from dressage.envs.restore import Restored
 from dressage.errors import TrainingError
-from dressage.math.schedules import Schedule
 from dressage.runs.checkpoint import Checkpoint, prune, save_checkpoint, set_best
 from dressage.runs.writer import RunWriter
 
@@ -82,11 +85,12 @@ class Trainer:
         self.automatic_checkpoints = isinstance(run.checkpoint_every, str)
         self.eval_every = _every(run.eval_every, max(1, budget // 10))
         self.recorder = Recorder(writer, self.log_every)
-        self.scheduled = [
-            f
-            for f in type(cfg).model_fields
-            if f in REPORTED_SETTINGS or isinstance(getattr(cfg, f), Schedule)
-        ]
+        self.schedules = cfg.schedules()
+        self.reported = {
+            setting: hyperparameter_metric(setting)
+            for setting in type(cfg).model_fields
+            if setting in REPORTED_SETTINGS or setting in self.schedules
+        }
         self.evaluation: Evaluation | None = None  # the newest
         self._unplayed: Any = None  # states of the evaluation's environments before their first use
         self.stop_reason: str | None = None
@@ -126,7 +130,7 @@ class Trainer:
 
     def _iterate(self) -> None:
         clock, recorder, learner = self.clock, self.recorder, self.learner
-        self.cfg_now = cfg = self.cfg.at(clock.env_steps / self.cfg_run.env_steps)
+        self.cfg_now = cfg = self.cfg.at(clock.env_steps / self.cfg_run.env_steps, self.schedules)
         ahead = clock.env_steps + self.iteration_steps
         learner.inspect_next = (
             recorder.due(ahead)
@@ -145,7 +149,7 @@ class Trainer:
             recorder.add_episodes(self.collector.take_episodes())
             recorder.add(rolled)
             recorder.add(updated)
-            recorder.add(hyperparameters_in_force(cfg, self.scheduled))
+            recorder.add(hyperparameters_in_force(cfg, self.reported))
             recorder.add({"train/cnt/iterations": clock.iterations})
             self._call("on_iteration", updated)
 
@@ -208,6 +212,7 @@ class Trainer:
         if final and run.final_eval_episodes > 0:
             episodes = run.final_eval_episodes
         assert self.eval_batch is not None
+        self.writer.flush()  # an evaluation may take long, and readers wait for the rows before it
         with self.recorder.timed("evaluate"):
             self._forget_earlier_evaluations(self.eval_batch)
             size = self.algo.carry_size(self.learner)
@@ -346,7 +351,8 @@ class Trainer:
         return list(zip(names, self.hooks, strict=True))
 
     def _call(self, name: str, metrics: dict[str, float] | None = None) -> None:
-        if not self.hooks:
+        listening = [m for hook in self.hooks if _overridden(m := getattr(hook, name), name)]
+        if not listening:
             return
         moment = Moment(
             env_steps=self.clock.env_steps,
@@ -361,8 +367,8 @@ class Trainer:
             checkpoint=self._request_save,
             policy=self.learner,
         )
-        for hook in self.hooks:
-            getattr(hook, name)(moment)
+        for method in listening:
+            method(moment)
 
     def _request_save(self) -> None:
         self._save_requested = True
@@ -375,6 +381,11 @@ REPORTED_SETTINGS = (
     "clip_range_vf",
     "ent_coef",
 )
+
+
+def _overridden(method: Any, name: str) -> bool:
+    """Whether a hook does anything of its own here: most have nothing to do at most moments."""
+    return getattr(method, "__func__", None) is not getattr(Hook, name)
 
 
 def _crossed(before: int, now: int, every: int) -> bool:

@@ -56,8 +56,8 @@ class TraceRecorder:
         self._actions = np.zeros((1024, n_envs, action_size), np.float32)
         self._length = 0
         self._starts: list[list[tuple[int, int]]] = [[] for _ in range(n_envs)]  # (seed, row)
-        # Where episodes begun within rollouts start, -1: none; their seeds are asked for late.
-        self._begun = np.full(n_envs, -1, np.int64)
+        # Rows where episodes begun within rollouts start; their seeds are asked for late.
+        self._begun: dict[int, int] = {}
         self._seed_of: Callable[[int], int] | None = None
 
     def reset(self, index: int, seed: int, continued: bool = False) -> None:
@@ -73,19 +73,19 @@ class TraceRecorder:
         self._length += 1
 
     def rollout(
-        self, actions: Floats, done: NDArray[np.bool_], seed_of: Callable[[int], int]
+        self, actions: Floats, ends: Mapping[int, int], seed_of: Callable[[int], int]
     ) -> None:
-        """Many steps at once, `[T, N, A]` and `[T, N]`, with a reset after each end.
+        """Many steps at once, `[T, N, A]`, with a reset after each end of an episode.
 
-        `seed_of(i)`: of the episode that environment i is in, whenever it is asked.
+        `ends[i]`: the steps of environment i up to and with its last end; `seed_of(i)`: of the
+        episode that it is in, whenever it is asked.
         """
         length = len(actions)
         if self._length + length > len(self._actions):
             self._make_room(length)
         self._actions[self._length : self._length + length] = actions
-        ended = done.any(axis=0)
-        last = length - np.argmax(done[::-1], axis=0)  # rows up to and with the last end
-        np.copyto(self._begun, self._length + last, where=ended)
+        for i, steps in ends.items():
+            self._begun[i] = self._length + steps
         self._length += length
         self._seed_of = seed_of
 
@@ -93,9 +93,9 @@ class TraceRecorder:
         """Gives the episodes begun within rollouts their seeds."""
         if self._seed_of is None:
             return
-        for i in np.flatnonzero(self._begun >= 0).tolist():
-            self._starts[i] = [(int(self._seed_of(i)), int(self._begun[i]))]
-        self._begun[:] = -1
+        for i, row in self._begun.items():
+            self._starts[i] = [(int(self._seed_of(i)), row)]
+        self._begun = {}
         self._seed_of = None
 
     @property

@@ -22,7 +22,6 @@ from dressage.native.network import Floats, Network
 from dressage.native.structs import (
     FAMILIES,
     OPTIMIZERS,
-    LossSettings,
     UpdateMetrics,
     UpdateSettings,
 )
@@ -142,8 +141,8 @@ class NativeAlgorithm:
         whole = WholeIteration(learner, collector, memory, self.rollout_length(cfg))
 
         def iterate(cfg: Any, seconds: Any) -> tuple[dict[str, float], dict[str, float]]:
-            settings = update_settings(family, learner, cfg, rows)
-            found, rolled = whole(cfg, settings, seconds)
+            settings = update_settings(family, learner, cfg, rows, whole.settings)
+            found, rolled = whole(cfg, seconds)
             return rolled, self._metrics(found, settings, rows)
 
         return iterate
@@ -173,25 +172,32 @@ def flat_rows(steps: Steps) -> dict[str, Any]:
     }
 
 
-def update_settings(family: str | None, learner: NativeLearner, cfg: Any, rows: int) -> Any:
-    """The settings in force, as C reads them."""
-    clip_vf = getattr(cfg, "clip_range_vf", None)
+def update_settings(
+    family: str | None,
+    learner: NativeLearner,
+    cfg: Any,
+    rows: int,
+    into: UpdateSettings | None = None,
+) -> UpdateSettings:
+    """The settings in force, as C reads them.
+
+    `into`: a structure to be changed, which takes a third of the time of making one.
+    """
+    settings = UpdateSettings() if into is None else into
+    loss, clip_vf = settings.loss, getattr(cfg, "clip_range_vf", None)
     assert family is not None
-    return UpdateSettings(
-        loss=LossSettings(
-            family=FAMILIES.index(family),
-            normalize_advantage=cfg.normalize_advantage == "minibatch",
-            clip_value=clip_vf is not None,
-            clip_range=getattr(cfg, "clip_range", 0.0),
-            clip_range_vf=clip_vf or 0.0,
-            ent_coef=cfg.ent_coef,
-            vf_coef=getattr(cfg, "vf_coef", 0.0),
-        ),
-        optimizer=optim_settings(cfg),
-        learning_rate=learning_rates(cfg),
-        max_grad_norm=cfg.max_grad_norm,
-        target_kl=getattr(cfg, "target_kl", None) or 0.0,
-        batch_size=getattr(cfg, "batch_size", rows),
-        n_epochs=getattr(cfg, "n_epochs", 1),
-        n_threads=learner.threads.now,
-    )
+    loss.family = FAMILIES.index(family)
+    loss.normalize_advantage = cfg.normalize_advantage == "minibatch"
+    loss.clip_value = clip_vf is not None
+    loss.clip_range = getattr(cfg, "clip_range", 0.0)
+    loss.clip_range_vf = clip_vf or 0.0
+    loss.ent_coef = cfg.ent_coef
+    loss.vf_coef = getattr(cfg, "vf_coef", 0.0)
+    optim_settings(cfg, settings.optimizer)
+    settings.learning_rate[:] = learning_rates(cfg)
+    settings.max_grad_norm = cfg.max_grad_norm
+    settings.target_kl = getattr(cfg, "target_kl", None) or 0.0
+    settings.batch_size = getattr(cfg, "batch_size", rows)
+    settings.n_epochs = getattr(cfg, "n_epochs", 1)
+    settings.n_threads = learner.threads.now
+    return settings

@@ -22,7 +22,9 @@ from dressage.native.structs import (
     FinishedEpisode,
     Iteration,
     LearnerState,
-    UpdateSettings,
+    RolloutMetrics,
+    UpdateMetrics,
+    layout,
 )
 from dressage.native.structs import RunningMoments as Moments
 
@@ -48,6 +50,12 @@ ROLLED = {
 }
 
 
+_ROLLED_LAYOUT = layout(RolloutMetrics)
+_ROLLED_NAMES = [ROLLED[field] for field, *_ in RolloutMetrics._fields_]
+_PHASE_METRICS = [f"sys/time/{phase}" for phase in PHASES]
+_EPISODE = layout(FinishedEpisode)
+
+
 class WholeIteration:
     """Collecting, advantages, epochs and minibatches: the arrays they need, and one call."""
 
@@ -66,11 +74,16 @@ class WholeIteration:
                 for name in ("action", "reward", "log_prob", "value", "advantage", "returns")
             },
             **{name: np.empty(rows, np.bool_) for name in ("first", "terminated", "truncated")},
-            "episodes": np.empty(n_steps * n, np.dtype(FinishedEpisode)),
+            "episodes": np.empty(n_steps * n * _EPISODE.size, np.uint8),
         }
+        self._actions, self._episodes = (
+            self.arrays["action"][..., None],
+            memoryview(self.arrays["episodes"]),
+        )
         self.it = it = Iteration(shape=net.shape, envs=batch.handle, n_envs=n, n_steps=n_steps)
         for name, array in self.arrays.items():
             setattr(it, name, array.ctypes.data)
+        self.settings = it.update  # to be filled in before each call
         if net.continuous:
             codec = batch.action_codec
             it.action_low, it.action_high = float(codec.low[0]), float(codec.high[0])
@@ -92,37 +105,43 @@ class WholeIteration:
         self._bytes = find("iterate_bytes", "f32", [Pointer], Int64)
         self._iterate = find("iterate", "f32", [Pointer, Pointer], Int64)
         self._scratch, self._scratch_at = np.empty(0, np.uint8), 0
+        self._placed_for = 0  # threads
 
     def __call__(
-        self, cfg: Any, settings: UpdateSettings, seconds: MutableMapping[str, float]
-    ) -> tuple[Any, dict[str, float]]:
+        self, cfg: Any, seconds: MutableMapping[str, float]
+    ) -> tuple[UpdateMetrics, dict[str, float]]:
         """What the update measured, and the metrics of the rollout; adds the time of each phase."""
         it, learner = self.it, self.learner
-        group = learner.groups["all"]
-        settings.inspect, learner.inspect_next = int(learner.inspect_next), False
-        it.update = settings
-        it.learner.steps = group.steps
+        self.settings.inspect, learner.inspect_next = int(learner.inspect_next), False
+        it.learner.steps = learner.groups["all"].steps
         it.gamma, it.gae_lambda = cfg.gamma, cfg.gae_lambda
         it.normalize_batch = cfg.normalize_advantage == "batch"
         self._share_state()
-        needed = self._bytes(ctypes.byref(it))
-        if needed > self._scratch.size:
-            self._scratch = np.empty(needed, np.uint8)
-            self._scratch_at = address(self._scratch, np.uint8)
+        if self.settings.n_threads != self._placed_for:  # nothing else of the sizes ever changes
+            self._make_room()
         done = self._iterate(ctypes.byref(it), self._scratch_at)
         if done < 0:
             raise self._error()
         self._take_state()
-        learner.updated("all", done, it.learner.steps, sum(it.seconds))
-        for phase, spent in zip(PHASES, it.seconds, strict=True):
-            seconds[f"sys/time/{phase}"] += spent
-        rolled = it.rolled
-        metrics = {
+        spent: list[float] = it.seconds[:]
+        learner.updated("all", done, it.learner.steps, sum(spent))
+        for phase, phase_seconds in zip(_PHASE_METRICS, spent, strict=True):
+            seconds[phase] += phase_seconds
+        rolled = {
             name: value
-            for field, name in ROLLED.items()
-            if (value := getattr(rolled, field)) == value  # NaN: does not apply
+            for name, value in zip(
+                _ROLLED_NAMES, _ROLLED_LAYOUT.unpack_from(it.rolled), strict=True
+            )
+            if value == value  # NaN: does not apply
         }
-        return it.updated, metrics
+        return it.updated, rolled
+
+    def _make_room(self) -> None:
+        needed = self._bytes(ctypes.byref(self.it))
+        if needed > self._scratch.size:
+            self._scratch = np.empty(needed, np.uint8)
+            self._scratch_at = address(self._scratch, np.uint8)
+        self._placed_for = self.settings.n_threads
 
     def _share_state(self) -> None:
         """What Collector and Rollout keep in other places than at first, for C to change."""
@@ -138,15 +157,15 @@ class WholeIteration:
             it.reward_clip = float(c.reward_normalizer.clip)
 
     def _take_state(self) -> None:
-        it, c, a = self.it, self.collector, self.arrays
+        it, c = self.it, self.collector
         self.memory.epochs = it.epochs
         if c.obs_normalizer is not None:
             c.obs_normalizer.moments.count = it.obs_moments.count
             c.obs_normalizer.refresh()
         if c.reward_normalizer is not None:
             c.reward_normalizer.moments.count = it.reward_moments.count
-        finished = map(Episode._make, a["episodes"][: it.n_episodes].tolist())
-        c.collected(a["action"][..., None], a["terminated"] | a["truncated"], finished)
+        ended = self._episodes[: it.n_episodes * _EPISODE.size]
+        c.collected(self._actions, [*map(Episode._make, _EPISODE.iter_unpack(ended))])
 
     def _error(self) -> Exception:
         it = self.it

@@ -6,7 +6,6 @@ Its checkpoints have the names and shapes of torch's, so that either engine goes
 from __future__ import annotations
 
 import ctypes
-import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,6 @@ from dressage.native.network import Floats, Network
 from dressage.native.structs import (
     CHUNKS,
     OPTIMIZERS,
-    Double,
     Int64,
     LearnerState,
     OptimSettings,
@@ -31,6 +29,7 @@ from dressage.native.structs import (
     RolloutRows,
     UpdateMetrics,
     UpdateSettings,
+    layout,
 )
 from dressage.native.threads import Threads
 
@@ -286,46 +285,59 @@ def _where(rows: Mapping[str, Any], name: str) -> int | None:
     return address(array, kind)
 
 
+# Where each of C's update_metrics goes; * stands for a chunk.
+UPDATED = {
+    "policy": "train/loss/policy",
+    "value": "train/loss/value",
+    "entropy_loss": "train/loss/entropy",
+    "total": "train/loss/total",
+    "entropy": "train/metrics/entropy",
+    "kl": "train/metrics/kl_divergence",
+    "clip_fraction": "train/metrics/clip_fraction",
+    "ratio_max": "train/metrics/ratio_max",
+    "value_clip_fraction": "train/metrics/value_clip_fraction",
+    "grad_norm": "train/metrics/grad_norm/*",
+    "grad_norm_total": "train/metrics/grad_norm/total",
+    "grad_clipped": "train/metrics/grad_clipped",
+    "skipped": "train/metrics/skipped_updates",
+    "weight_norm": "train/metrics/weight_norm/*",
+    "update_to_weight": "train/metrics/update_to_weight/*",
+    "dormant_share": "train/metrics/dormant_share/*",
+    "minibatches": "",  # no metric
+}
+_UPDATED_LAYOUT = layout(UpdateMetrics)
+_UPDATED_NAMES = [
+    UPDATED[field].replace("*", chunk)
+    for field, *_ in UpdateMetrics._fields_
+    for chunk in (CHUNKS if "*" in UPDATED[field] else ("",))
+]
+
+
 def named_metrics(found: UpdateMetrics, measured: Sequence[str]) -> dict[str, float]:
     """The metrics by their names in the dictionary.
 
     `measured`: those of every update, NaN or not; of the others what was measured this time.
     """
-    m = "train/metrics"
-    values: dict[str, float] = {
-        "train/loss/policy": found.policy,
-        "train/loss/value": found.value,
-        "train/loss/entropy": found.entropy_loss,
-        "train/loss/total": found.total,
-        f"{m}/entropy": found.entropy,
-        f"{m}/kl_divergence": found.kl,
-        f"{m}/clip_fraction": found.clip_fraction,
-        f"{m}/ratio_max": found.ratio_max,
-        f"{m}/value_clip_fraction": found.value_clip_fraction,
-        f"{m}/grad_norm/total": found.grad_norm_total,
-        f"{m}/grad_clipped": found.grad_clipped,
-        f"{m}/skipped_updates": found.skipped,
+    return {
+        name: value
+        for name, value in zip(_UPDATED_NAMES, _UPDATED_LAYOUT.unpack_from(found), strict=True)
+        if name and (value == value or name in measured)
     }
-    for family in ("grad_norm", "weight_norm", "update_to_weight", "dormant_share"):
-        each = getattr(found, family)
-        values |= {f"{m}/{family}/{chunk}": each[i] for i, chunk in enumerate(CHUNKS)}
-    return {k: value for k, value in values.items() if k in measured or not math.isnan(value)}
 
 
-def optim_settings(settings: OptimizerSettings) -> OptimSettings:
-    """The optimizer's settings in force, as C reads them."""
-    return OptimSettings(
-        OPTIMIZERS.index(settings.optimizer),
-        *settings.betas,
-        settings.rmsprop_alpha,
-        settings.optimizer_eps,
-        settings.weight_decay,
-        settings.momentum,
-    )
+def optim_settings(cfg: OptimizerSettings, into: OptimSettings | None = None) -> OptimSettings:
+    """The optimizer's settings in force, as C reads them; `into`: a structure to be changed."""
+    settings = OptimSettings() if into is None else into
+    settings.kind = OPTIMIZERS.index(cfg.optimizer)
+    settings.beta1, settings.beta2 = cfg.betas
+    settings.alpha = cfg.rmsprop_alpha
+    settings.eps = cfg.optimizer_eps
+    settings.weight_decay = cfg.weight_decay
+    settings.momentum = cfg.momentum
+    return settings
 
 
-def learning_rates(settings: Any) -> Any:
+def learning_rates(cfg: Any) -> tuple[float, ...]:
     """`learning_rate[CHUNKS]` of update.h: `value_learning_rate` for the value network, if set."""
-    own = settings.value_learning_rate
-    value = settings.learning_rate if own is None else own
-    return (Double * len(CHUNKS))(settings.learning_rate, value, settings.learning_rate)
+    own = cfg.value_learning_rate
+    return cfg.learning_rate, cfg.learning_rate if own is None else own, cfg.learning_rate

@@ -4,6 +4,10 @@ metrics.csv is plain CSV whose header is its first line, so any reader takes it;
 version stands in config.json. A metric that appears in mid-run adds a column at the end of every
 line, which is why the offsets of a checkpoint hold the number of columns beside the bytes: a
 resume first drops the columns that came later, and then cuts at the offset.
+
+Rows wait in memory for `flush`, which everything calls that tells where the files end or that is
+written after them: an event, a status, a checkpoint's offsets, the end. A killed process loses the
+rows that waited; they are younger than its newest checkpoint, so that a resume makes them again.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from dressage.runs.files import (
     writing,
 )
 from dressage.runs.lock import RunLock
-from dressage.runs.metrics import LEAD_COLUMNS
+from dressage.runs.metrics import LEAD_COLUMNS, place
 
 FORMAT = 1
 FORMATS = {"metrics.csv": 1, "episodes.csv": 1, "events.jsonl": 1, "checkpoint": checkpoint.FORMAT}
@@ -60,7 +64,9 @@ class RunWriter:
     """Owns the run's directory and its lock until `close`."""
 
     _logs: dict[str, AppendLog]
-    _columns: list[str]
+    _columns: dict[str, None]  # the names in their order, found as quickly as in a set
+    _rows: list[list[Any]]  # of metrics.csv, which wait
+    _episodes: list[str]  # lines of episodes.csv, which wait
 
     def __init__(
         self,
@@ -90,7 +96,7 @@ class RunWriter:
                 raise RunError(f"{path} already has a checkpoint: resume it once more.")
             write_json(path / "spec.json", {"format": FORMAT, **spec})
             write_json(path / "system.json", {"format": FORMAT, **system})
-            self._columns = _checked([*LEAD_COLUMNS, *columns])
+            self._columns = dict.fromkeys(_checked([*LEAD_COLUMNS, *columns]))
             self._started = now()
             begin = {"format": FORMAT, "kind": "begin", "env_steps": 0, "time": self._started}
             first_lines = {
@@ -142,7 +148,7 @@ class RunWriter:
     def _begin(self, path: Path) -> None:
         self.path = path
         self._logs = {}
-        self._columns = []
+        self._columns, self._rows, self._episodes = {}, [], []
         self._lock = RunLock(path).acquire()
         for leftover in path.glob(".*.tmp"):
             leftover.unlink(missing_ok=True)
@@ -157,9 +163,10 @@ class RunWriter:
         narrow = _first_columns(table, count)
         if narrow != table:
             write_atomic(self.path / "metrics.csv", narrow)
-        self._columns = narrow[: narrow.find(b"\n")].decode().split(",")
-        if len(self._columns) != count or tuple(self._columns[:4]) != LEAD_COLUMNS:
+        columns = narrow[: narrow.find(b"\n")].decode().split(",")
+        if len(columns) != count or tuple(columns[:4]) != LEAD_COLUMNS:
             raise RunError(f"{self.path / 'metrics.csv'} is damaged: its header cannot be read.")
+        self._columns = dict.fromkeys(columns)
         self._logs = {name: AppendLog(self.path / name) for name in LOGS}
         cuts = {}
         for name, log in self._logs.items():
@@ -175,21 +182,16 @@ class RunWriter:
             log.truncate(cuts[name])
 
     def metrics_row(self, row: Mapping[str, Any]) -> None:
-        """One line of metrics.csv; a name not seen before becomes a new last column."""
+        """One line of metrics.csv; names not seen before become new last columns."""
         if "env_steps" not in row:
             raise ValueError("a row of metrics needs env_steps")
-        known = set(self._columns)
-        new = [name for name in row if name not in known]
-        if new:
-            self._widen(new)
-        cells = [
-            repr(value) if type(value := row.get(name)) is float else format_cell(value)
-            for name in self._columns
-        ]
-        self._logs["metrics.csv"].write(",".join(cells) + "\n")
+        if not row.keys() <= self._columns.keys():
+            self._widen(sorted(row.keys() - self._columns.keys(), key=place))
+        self._rows.append([*map(row.get, self._columns)])
 
     def _widen(self, new: list[str]) -> None:
-        columns = _checked([*self._columns, *new])
+        columns = dict.fromkeys(_checked([*self._columns, *new]))
+        self.flush()
         path = self.path / "metrics.csv"
         header, *lines = bytes(read_bytes(path)).decode().splitlines()
         wider = [",".join([header, *new]), *(line + "," * len(new) for line in lines)]
@@ -227,9 +229,20 @@ class RunWriter:
             )
         else:
             chosen = rows
-        self._logs["episodes.csv"].write("".join(map(_episode_line, chosen)))
+        self._episodes += map(_episode_line, chosen)
+
+    def flush(self) -> None:
+        """Hands the rows that wait to the system: from here on readers of the run see them."""
+        # Taken before they are written: an interrupt may lose rows, never write them twice.
+        rows, self._rows = self._rows, []
+        episodes, self._episodes = self._episodes, []
+        if rows:
+            self._logs["metrics.csv"].write("".join(map(_metrics_line, rows)))
+        if episodes:
+            self._logs["episodes.csv"].write("".join(episodes))
 
     def event(self, kind: str, env_steps: int, **data: Any) -> None:
+        self.flush()
         entry = {"env_steps": int(env_steps), "kind": kind, "time": now(), **data}
         self._logs["events.jsonl"].write(json_text(entry) + "\n")
 
@@ -242,23 +255,29 @@ class RunWriter:
         """Say how the run stands; a run that says `running` without a living writer has crashed."""
         if state not in STATES:
             raise ValueError(f"{state!r} is not one of {STATES}")
+        self.flush()
         status = {"format": FORMAT, "state": state, "reason": reason, "pid": os.getpid()}
         write_json(self.path / "status.json", {**status, "started": self._started, "time": now()})
 
     def sync(self) -> None:
+        self.flush()
         for log in self._logs.values():
             log.sync()
 
     def offsets(self) -> dict[str, int]:
         """Where the logs end, for a checkpoint's manifest."""
+        self.flush()
         ends = {name: log.offset() for name, log in self._logs.items()}
         return {**ends, COLUMNS_KEY: len(self._columns)}
 
     def close(self) -> None:
         """Close the files and release the lock; the status stays what it was last said to be."""
-        for log in self._logs.values():
-            log.close()
-        self._lock.release()
+        try:
+            self.flush()
+        finally:
+            for log in self._logs.values():
+                log.close()
+            self._lock.release()
 
     def __enter__(self) -> RunWriter:
         return self
@@ -289,6 +308,11 @@ def _first_columns(table: bytes, count: int) -> bytes:
         return table
     lines = table.split(b"\n")
     return b"\n".join(b",".join(line.split(b",", count)[:count]) for line in lines)
+
+
+def _metrics_line(values: Iterable[Any]) -> str:
+    cells = [repr(value) if type(value) is float else format_cell(value) for value in values]
+    return ",".join(cells) + "\n"
 
 
 def _episode_line(row: Sequence[Any]) -> str:

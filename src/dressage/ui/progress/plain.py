@@ -38,9 +38,6 @@ class PlainProgress(Hook):
         )
         self._plan_next(track.progress)
 
-    def on_iteration(self, moment: Moment) -> None:
-        self.track.see(moment)
-
     def on_row(self, moment: Moment) -> None:
         # Rows come after evaluations, so that a line shows both of the same moment.
         track = self.track

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from dressage.errors import ConfigError
 from dressage.nets.mlp import make_activation
@@ -29,7 +31,7 @@ class Cnn(nn.Module):
             )
         layers: list[nn.Module] = []
         for out, kernel, stride in kernels:
-            layers += [nn.Conv2d(channels, out, kernel, stride), nn.ReLU()]
+            layers += [nn.Conv2d(channels, out, kernel, stride), nn.ReLU(inplace=True)]
             channels = out
         self.conv = nn.Sequential(*layers, nn.Flatten())
         with torch.no_grad():
@@ -40,12 +42,47 @@ class Cnn(nn.Module):
 
     def forward(self, image: Tensor) -> Tensor:
         lead = image.shape[:-3]
-        # channels last: convolutions on a CPU take 0.8 of the time (batch 256, one thread)
-        x = image.reshape(-1, *image.shape[-3:]).to(
-            self.linear.weight.dtype, memory_format=torch.channels_last
-        )
-        x = x / 255.0
-        return self.activation(self.linear(self.conv(x))).reshape(*lead, -1)  # type: ignore[no-any-return]
+        x = image.reshape(-1, *image.shape[-3:])
+        if in_blocks(x, self.conv[0]):  # type: ignore[arg-type]
+            x = conv_of_blocks(x, self.conv[0])  # type: ignore[arg-type]
+        else:
+            # channels last: convolutions on a CPU take 0.8 of the time (batch 256, one thread)
+            x = x.to(self.linear.weight.dtype, memory_format=torch.channels_last)
+            x = self.conv[0](x / 255.0)
+        for layer in islice(self.conv, 1, None):
+            x = layer(x)
+        return self.activation(self.linear(x)).reshape(*lead, -1)  # type: ignore[no-any-return]
+
+
+BLOCK = 4  # pixels a side
+
+
+def in_blocks(image: Tensor, conv: nn.Conv2d) -> bool:
+    """Whether `conv_of_blocks` can take the place of `conv`, and is faster: on a CPU."""
+    return (
+        image.dtype == torch.uint8
+        and image.device.type == "cpu"
+        and conv.kernel_size == (2 * BLOCK, 2 * BLOCK)
+        and conv.stride == (BLOCK, BLOCK)
+        and image.shape[-1] % BLOCK == 0
+    )
+
+
+def conv_of_blocks(image: Tensor, conv: nn.Conv2d) -> Tensor:
+    """`conv(image / 255)` for a kernel of 8x8 and a stride of 4, `uint8 [B, C, H, W]`.
+
+    Blocks of 4x4 pixels become channels: the same sums are then a 2x2 convolution of stride 1 over
+    16 C channels, which the library computes twice as fast (its gradient four times). The four
+    bytes of a block's row are moved as one number, and the weights are divided, not the pixels.
+    """
+    rows, columns = image.shape[2] // BLOCK, image.shape[3] // BLOCK
+    image = image[:, :, : rows * BLOCK].contiguous()
+    words = image.view(torch.int32).view(-1, conv.in_channels, rows, BLOCK, columns)
+    blocks = words.permute(0, 2, 4, 1, 3).contiguous().view(torch.uint8)  # [B, rows, columns, C, …]
+    x = blocks.view(-1, rows, columns, conv.in_channels * BLOCK * BLOCK).to(conv.weight.dtype)
+    weight = (conv.weight / 255.0).view(-1, conv.in_channels, 2, BLOCK, 2, BLOCK)
+    weight = weight.permute(0, 2, 4, 1, 3, 5).flatten(3).permute(0, 3, 1, 2)  # channels last
+    return F.conv2d(x.permute(0, 3, 1, 2), weight, conv.bias)
 
 
 class Concat(nn.Module):

@@ -60,14 +60,14 @@ def test_a_rollout_whole() -> None:
     assert batch.reward.shape == (8, 3)
     assert memory.batches_per_epoch == 1
     assert memory.state() == {}
-    memory.load({})
+    memory.load({}, {})
 
 
 def test_shuffles_go_on_after_a_resume() -> None:
     one, two = Rollout(6, 2), Rollout(6, 2)
     one.add(steps())
     list(one.batches(Rng(0)))
-    two.load(one.state())
+    two.load(one.state(), {})
     two.add(steps())
     for a, b in zip(one.batches(Rng(0)), two.batches(Rng(0)), strict=True):
         assert np.array_equal(a.action, b.action)

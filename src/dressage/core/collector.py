@@ -207,10 +207,10 @@ class Collector:
     def collected(self, actions: npt.NDArray[np.float32], episodes: Sequence[Episode]) -> None:
         """Takes account of `[T, N]` steps that the native engine made with the batch and the
         arrays of this Collector, resets included; its environments have no lives to lose."""
-        before = self.vector_steps
+        before, n = self.vector_steps, self.n_envs
+        ends = {e.env_index: e.env_steps // n - before for e in episodes}  # the last of each
         self.vector_steps += len(actions)
-        self.episodes.extend(episodes)
-        ends = {e.env_index: e.env_steps // self.n_envs - before for e in episodes}  # the last ones
+        self.episodes += episodes
         self._trace.rollout(actions, ends, self._current_seed)
 
     def _current_seed(self, i: int) -> int:

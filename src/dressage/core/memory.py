@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,8 @@ class Rollout:
         self.epochs = 0  # dealt so far: the index of the next shuffle
         self._steps: Steps | None = None
 
-    def attach(self, collector: Any) -> None:
-        """Nothing of the collector is needed: steps are used as they were seen."""
+    def attach(self, collector: Any, run_path: Path) -> None:
+        """Nothing of these is needed: steps are used as they were seen, and used up."""
 
     def add(self, steps: Steps) -> None:
         self._steps = steps
@@ -85,11 +86,15 @@ class Rollout:
 
         return map_steps(cut, _learned_from(self.steps))
 
+    def seal(self) -> dict[str, Any]:
+        """Nothing is kept beside the checkpoints."""
+        return {}
+
     def state(self) -> Arrays:
         # the steps themselves are used up before anything is saved; shuffles go on counting
         return {} if self.batch_size is None else {"epochs": np.array(self.epochs)}
 
-    def load(self, arrays: Arrays) -> None:
+    def load(self, arrays: Arrays, segments: Mapping[str, Any]) -> None:
         if self.batch_size is not None:
             self.epochs = int(arrays["epochs"])
 

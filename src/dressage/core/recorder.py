@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import sys
 import time
+from array import array
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dressage.core.collector import Episode
@@ -19,6 +19,21 @@ FAST_SECONDS = 0.05  # between rows: where they come slower each is handed over 
 MEMORY_SECONDS = 1.0  # between two looks: where system calls are slow, this one is
 WINDOW = 100  # episodes behind ep_rew_mean, as in SB3
 PHASES = [name for name in METRICS if name.startswith("sys/time/")]
+
+
+class Timed:
+    """Adds the time spent within to a phase, in a fifth of what @contextmanager takes."""
+
+    __slots__ = ("began", "phase", "recorder")
+
+    def __init__(self, recorder: Recorder, phase: str) -> None:
+        self.recorder, self.phase = recorder, phase
+
+    def __enter__(self) -> None:
+        self.began = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.recorder.seconds[self.phase] += time.perf_counter() - self.began
 
 
 class Recorder:
@@ -39,17 +54,15 @@ class Recorder:
         self._interval_began = time.perf_counter()
         self._memory_mb, self._memory_time = math.nan, -math.inf
         self._flush_time = -math.inf
+        # Of the window, side by side: a hundred episodes lie all over the memory.
+        self._returns, self._lengths = array("d"), array("q")
         self._of_window: dict[str, float] | None = {}  # its metrics; None: it has moved since
 
     def due(self, env_steps: int) -> bool:
         return env_steps - self.last_logged >= self.log_every
 
-    @contextmanager
-    def timed(self, phase: str) -> Iterator[None]:
-        began = time.perf_counter()
-        yield
-        key = f"sys/time/{phase}"
-        self.seconds[key] = self.seconds.get(key, 0.0) + time.perf_counter() - began
+    def timed(self, phase: str) -> Timed:
+        return Timed(self, f"sys/time/{phase}")
 
     def add(self, metrics: Mapping[str, float]) -> None:
         """Merges one iteration's metrics, each as the metric dictionary says."""
@@ -77,10 +90,16 @@ class Recorder:
 
     def add_episodes(self, episodes: Sequence[Episode]) -> None:
         if episodes:
-            self.window.extend(episodes)
+            self._move_window(episodes)
             self.finished.extend(episodes)
             self.episodes += len(episodes)
-            self._of_window = None
+
+    def _move_window(self, episodes: Sequence[Episode]) -> None:
+        self.window.extend(episodes)
+        self._returns.extend([e.episode_return for e in episodes])
+        self._lengths.extend([e.length for e in episodes])
+        del self._returns[:-WINDOW], self._lengths[:-WINDOW]
+        self._of_window = None
 
     def write_row(self, lead: Mapping[str, float]) -> dict[str, float]:
         """Closes the interval: one row of metrics.csv and the interval's episodes."""
@@ -135,8 +154,10 @@ class Recorder:
         return metrics
 
     def _window_metrics(self) -> dict[str, float]:
-        count = len(self.window)
-        returns = [e.episode_return for e in self.window]
+        if not self.window:
+            return {}
+        returns = self._returns.tolist()
+        count = len(returns)
         mean = math.fsum(returns) / count
         self.best = max(self.best, mean)
         return {
@@ -145,7 +166,7 @@ class Recorder:
             "train/roll/ep_rew_std": math.sqrt(
                 math.fsum([(r - mean) ** 2 for r in returns]) / count
             ),
-            "train/roll/ep_len_mean": sum([e.length for e in self.window]) / count,
+            "train/roll/ep_len_mean": sum(self._lengths) / count,
         }
 
     def state(self) -> dict[str, Any]:
@@ -159,13 +180,12 @@ class Recorder:
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
-        self.window = deque((_episode(e) for e in state["window"]), maxlen=WINDOW)
+        self._move_window([_episode(e) for e in state["window"]])
         self.finished = [_episode(e) for e in state["finished"]]
         self.episodes, self.last_logged = state["episodes"], state["last_logged"]
         self.best = float(state["best"])
         self.totals = {k: float(v) for k, (v, _) in state["totals"].items()}
         self.counts = {k: n for k, (_, n) in state["totals"].items() if n > 1}
-        self._of_window = None if self.window else {}
 
 
 def _episode(row: Sequence[Any]) -> Episode:

@@ -22,13 +22,16 @@ def combined(collected: Sequence[dict[str, Any]]) -> dict[str, float]:
 
     Combined as the metric dictionary says: sum, max or min, and else the mean.
     """
+    if not collected:
+        return {}
     names: dict[str, list[Any]] = {}
     for metrics in collected:
         for name, value in metrics.items():
             names.setdefault(name, []).append(value)
     ways: dict[str, Any] = {"sum": torch.sum, "max": torch.max, "min": torch.min}
     values = [
-        ways.get(aggregate_of(name), torch.mean)(torch.stack(each)) for name, each in names.items()
+        ways.get(aggregate_of(name), torch.mean)(torch.stack(list(map(torch.as_tensor, each))))
+        for name, each in names.items()
     ]
     return dict(zip(names, torch.stack(values).tolist(), strict=True))
 
@@ -77,9 +80,10 @@ def hyperparameter_metric(setting: str) -> str:
 
 
 def hyperparameters_in_force(cfg: Settings, metrics: Mapping[str, str]) -> dict[str, float]:
-    """By the names that `metrics` has for some settings; one that is off has no cell."""
+    """By the names that `metrics` has for some settings; one that is off, or learned (`auto`), has
+    no cell."""
     return {
         metric: float(value)
         for setting, metric in metrics.items()
-        if (value := getattr(cfg, setting)) is not None
+        if isinstance(value := getattr(cfg, setting), int | float)
     }

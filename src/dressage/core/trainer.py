@@ -21,6 +21,7 @@ from dressage.core.recorder import Recorder
 from dressage.core.rng import Rng
 from dressage.core.steps import Tree
 from dressage.core.summaries import (
+    combined,
     experience_metrics,
     hyperparameter_metric,
     hyperparameters_in_force,
@@ -31,6 +32,7 @@ from dressage.errors import TrainingError
 from dressage.runs.checkpoint import Checkpoint, prune, save_checkpoint, set_best
 from dressage.runs.writer import RunWriter
 
+MOST_ROUND_STEPS = 256  # env steps of an iteration made of many small rounds
 YOUNG_SECONDS = 10.0  # checkpoint_every=auto: no other is written while the newest is as young
 DURABLE_SECONDS = 5.0  # at most so much is lost to a power failure; a killed process loses nothing
 SKIPPED_IN_A_ROW = 3  # iterations in which every update was dropped, after which the run has failed
@@ -74,12 +76,17 @@ class Trainer:
         self.cfg_now = cfg.at(0.0)  # the settings in force
         self.learner, self.collector, self.eval_batch = learner, collector, eval_batch
         self.memory = algo.memory(cfg)
+        self.memory.attach(collector, writer.path)
         whole = getattr(algo, "whole_iteration", None)  # of the native engine
         self.whole_iteration = whole(learner, collector, self.memory, cfg) if whole else None
         self.writer, self.rng, self.hooks = writer, rng, list(hooks)
         self.clock = Clock()
-        self.iteration_steps = algo.rollout_length(cfg) * collector.n_envs
         budget = run.env_steps
+        self.iteration_steps = algo.rollout_length(cfg) * collector.n_envs
+        self.rounds = 1
+        if algo.NEEDS.feed == "replay":
+            self.rounds = max(1, min(MOST_ROUND_STEPS, budget // 100) // self.iteration_steps)
+            self.iteration_steps *= self.rounds
         self.log_every = _every(run.log_every, max(self.iteration_steps, budget // 1000))
         self.checkpoint_every = _every(run.checkpoint_every, max(1, budget // 10))
         self.automatic_checkpoints = isinstance(run.checkpoint_every, str)
@@ -140,6 +147,8 @@ class Trainer:
         updates_before = learner.updates
         if self.whole_iteration is not None:
             rolled, updated = self.whole_iteration(cfg, recorder.seconds)
+        elif self.algo.NEEDS.feed == "replay":
+            rolled, updated = self._replay_rounds(cfg)
         else:
             rolled, updated = self._collect_and_update(cfg)
         with recorder.timed("record"):
@@ -167,6 +176,27 @@ class Trainer:
         with recorder.timed("record"):
             rolled = experience_metrics(steps, self.collector.batch.action_codec)
         return rolled | prepared, updated
+
+    def _replay_rounds(self, cfg: Any) -> tuple[dict[str, float], dict[str, float]]:
+        """An iteration of many rounds, each a few steps and the updates that go with them: metrics
+        are read, and rows and checkpoints made, only between iterations."""
+        recorder, learner, algo = self.recorder, self.learner, self.algo
+        length = algo.rollout_length(cfg)
+        collected: list[dict[str, Any]] = []
+        for i in range(self.rounds):
+            layers_seed = int(self.rng.raw("layers", 1, self.clock.iterations, i)[0] >> 1)
+            with recorder.timed("collect"):
+                steps = self.collector.collect(self._act, length)
+            with recorder.timed("prepare"):
+                steps, prepared = algo.prepare(learner, steps, cfg)
+                self.memory.add(steps)
+            with recorder.timed("update"), learner.training(layers_seed):
+                updates = algo.update(learner, self.memory, self.rng, cfg)
+            collected += [prepared, *updates] if prepared else updates
+        with recorder.timed("record"):
+            steps = self.memory.newest(length * self.rounds)
+            rolled = experience_metrics(steps, self.collector.batch.action_codec)
+            return rolled, combined(collected)
 
     def _act(self, obs: Tree, carry: Any, mask: Any, index: int) -> Acted:
         noise = self.algo.noise(self.rng, index, self.collector.n_envs, self.learner, self.cfg_now)
@@ -270,8 +300,11 @@ class Trainer:
             if durable:
                 self.writer.sync()
             offsets = self.writer.offsets()
+            segments = self.memory.seal()
             state = self._state()
-            path = save_checkpoint(self.writer.path, clock.env_steps, *state, offsets, durable)
+            path = save_checkpoint(
+                self.writer.path, clock.env_steps, *state, offsets, durable, segments
+            )
             if durable:
                 self._durable, self._durable_time = [clock.env_steps], now
             self._point_at_best(durable)
@@ -330,7 +363,7 @@ class Trainer:
         self.learner.load_optimizer_state(parts["optimizer"], meta["optimizer"])
         if self.collector.obs_normalizer is not None:
             self.collector.obs_normalizer.load(parts["policy"])
-        self.memory.load(parts["memory"])
+        self.memory.load(parts["memory"], checkpoint.segments)
         self.recorder.load(meta["recorder"])
         for name, hook in self._named_hooks():
             if name in meta["hooks"]:
@@ -380,6 +413,7 @@ REPORTED_SETTINGS = (
     "clip_range",
     "clip_range_vf",
     "ent_coef",
+    "epsilon",
 )
 
 

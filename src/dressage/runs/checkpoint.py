@@ -1,8 +1,9 @@
 """Checkpoints: `checkpoints/<env_steps>/` with one safetensors file per part and a manifest.
 
 A checkpoint is written into a hidden sibling folder, made durable and renamed, so that a folder
-with a number as its name is whole. The manifest holds sizes and hashes of the parts and the byte
-offsets of the run's logs, to which a resume cuts them back.
+with a number as its name is whole. The manifest holds sizes and hashes of the parts and of the
+segments beside it that it needs (runs/segments.py), and the byte offsets of the run's logs, to
+which a resume cuts them back.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import re
 import shutil
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,12 +22,15 @@ import numpy as np
 
 from dressage.errors import RunError
 from dressage.runs.files import read_bytes, read_json, sync_folder, write_json, writing
+from dressage.runs.segments import FOLDER as SEGMENTS
+from dressage.runs.segments import Entry, is_segment, keep_segments, segment_bytes
 from dressage.runs.tensors import Arrays, parse_tensors, write_tensors
 
 FORMAT = 1
 FOLDER = "checkpoints"
 MANIFEST = "manifest.json"
 BEST = "best.json"
+RESUMED_FROM = 2  # newest checkpoints: the second where the first turns out to be damaged
 PART_LIMIT = 64 * 2**30  # bytes
 _PART_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _STEPS_NAME = re.compile(r"[0-9]{1,18}")
@@ -39,6 +43,7 @@ class Checkpoint:
     meta: dict[str, Any]
     offsets: dict[str, int]
     parts: dict[str, dict[str, np.ndarray[Any, Any]]]
+    segments: dict[str, Entry] = field(default_factory=dict)  # those beside it that it needs
 
 
 class Latest(NamedTuple):
@@ -53,6 +58,7 @@ def save_checkpoint(
     meta: Mapping[str, Any],
     offsets: Mapping[str, int],
     durable: bool = True,
+    segments: Mapping[str, Entry] | None = None,
 ) -> Path:
     """Write a checkpoint as a whole; one with the same number is replaced only once this is done.
 
@@ -81,6 +87,7 @@ def save_checkpoint(
                 "meta": meta,
                 "offsets": offsets,
                 "files": files,
+                "segments": dict(segments or {}),
             }
             # also makes the folder's names durable
             write_json(temporary / MANIFEST, manifest, durable)
@@ -162,6 +169,9 @@ def _manifest(path: Path) -> dict[str, Any]:
                 pass
             case _:
                 raise RunError(f"{where} is damaged: no size and hash for {name}.")
+    segments = manifest.setdefault("segments", {})
+    if not isinstance(segments, dict) or not all(map(is_segment, segments, segments.values())):
+        raise RunError(f"{where} is damaged: its list of segments cannot be read.")
     return manifest
 
 
@@ -203,6 +213,7 @@ def load_checkpoint(path: Path, parts: Collection[str] | None = None) -> Checkpo
             )
             for name in wanted
         },
+        segments=manifest["segments"],
     )
 
 
@@ -214,6 +225,8 @@ def latest_checkpoint(run_path: Path) -> Latest:
             manifest = _manifest(path)
             for name, entry in manifest["files"].items():
                 _part_bytes(path, name, entry)
+            for name, entry in manifest["segments"].items():
+                segment_bytes(Path(run_path), name, entry)
             _check_logs(Path(run_path), path, manifest["offsets"])
         except RunError as error:
             skipped.append(str(error))
@@ -274,6 +287,8 @@ def _has_right_sizes(path: Path) -> bool:
 def prune(run_path: Path, keep_last: int = 1, keep: Collection[int] = ()) -> list[int]:
     """Delete all but the newest `keep_last`, the best, and those in `keep`; returns what went.
 
+    Segments stay with the newest two that are left: older ones serve as policies alone.
+
     Deletes nothing while the newest checkpoint is not whole.
     """
     folders = checkpoint_folders(run_path)
@@ -287,6 +302,13 @@ def prune(run_path: Path, keep_last: int = 1, keep: Collection[int] = ()) -> lis
     with writing(run_path / FOLDER):
         for env_steps in gone:
             _remove(folders[env_steps])
+    if (run_path / SEGMENTS).is_dir():
+        last = [path for number, path in folders.items() if number not in gone][-RESUMED_FROM:]
+        needed: set[str] = set()
+        for path in last:
+            with contextlib.suppress(RunError):  # a damaged one cannot be resumed from
+                needed |= _manifest(path)["segments"].keys()
+        keep_segments(run_path, needed)
     return gone
 
 

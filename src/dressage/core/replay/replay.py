@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,15 @@ from dressage.core.replay.returns import discounted_ahead, n_step_ahead
 from dressage.core.replay.ring import Ring, Rows
 from dressage.core.rng import Rng
 from dressage.core.steps import Steps, Tree
+from dressage.errors import RunError
+from dressage.runs.segments import (
+    FOLDER,
+    Entry,
+    read_segment,
+    segment_begin,
+    segment_name,
+    write_segment,
+)
 
 if TYPE_CHECKING:
     from dressage.core.collector import Collector
@@ -20,6 +30,7 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, npt.NDArray[Any]]
 Floats = npt.NDArray[np.float32]
+SEGMENT_BYTES = 2**23
 RECENT_ROWS = 2000  # looked back on for returns that really followed
 KNOWN_ENOUGH = 0.05  # weight of what is unknown of such a return, at most
 
@@ -40,12 +51,15 @@ class Replay:
         self.draws = 0  # batches so far: the index of the next draw
         self.ring = Ring(0)
         self.priorities: Priorities | None = None
+        self.sealed: dict[str, Entry] = {}  # segments on disk that hold rows still here
 
-    def attach(self, collector: Collector) -> None:
-        """Takes the size and the normalisers of the collector whose steps it will get."""
-        self.collector = collector
+    def attach(self, collector: Collector, run_path: Path) -> None:
+        """Takes the size and the normalisers of the collector whose steps it will get, and the
+        run's folder for what does not fit into memory or into every checkpoint."""
+        self.collector, self.run_path = collector, run_path
         collector.keep_raw()
-        self.ring = Ring(max(1, self.cfg.buffer_size // collector.n_envs))
+        rows = max(1, self.cfg.buffer_size // collector.n_envs)
+        self.ring = Ring(rows, self.cfg.buffer_on, run_path / FOLDER)
         if self.cfg.prioritized:
             self.priorities = Priorities(self.ring.capacity * collector.n_envs)
 
@@ -59,7 +73,7 @@ class Replay:
 
     def add(self, steps: Steps) -> None:
         """`[T, N, …]` new steps."""
-        ring, before = self.ring, self.ring.high
+        ring, low, high = self.ring, self.ring.low, self.ring.high
         columns = {
             "action": steps.action,
             "reward": steps.reward,
@@ -71,9 +85,15 @@ class Replay:
         }
         ring.add(columns)
         if self.priorities is not None:
-            rows = np.arange(max(before, ring.low), ring.high) % ring.capacity
-            places = (rows[:, None] * ring.n_envs + np.arange(ring.n_envs)).reshape(-1)
-            self.priorities.set(places, self.priorities.largest)
+            self._prioritise(low, ring.low, 0.0)
+            self._prioritise(max(high, ring.low), ring.high, self.priorities.largest)
+
+    def _prioritise(self, begin: int, end: int, priority: float) -> None:
+        """Gives all transitions of some rows one priority."""
+        rows, envs = np.arange(begin, end)[:, None], np.arange(self.ring.n_envs)
+        if rows.size:
+            assert self.priorities is not None
+            self.priorities.set(self.ring.place(rows, envs).reshape(-1), priority)
 
     def batches(self, rng: Rng, count: int, cfg: Any) -> Iterator[Steps]:
         """`count` batches, each drawn when it is asked for; `cfg` has the settings in force."""
@@ -121,8 +141,8 @@ class Replay:
         ahead = n_step_ahead(ring, rows, envs, self.cfg.n_step, gamma, self._scaled)
         extras = {
             name.removeprefix("extras/"): ring.take(name, rows, envs)
-            for name in ring.columns
-            if name.startswith("extras/") and name != "extras/next_mask"
+            for name in ring.names("extras/")
+            if name != "extras/next_mask"
         }
         if "extras/next_mask" in ring.columns:
             extras["next_mask"] = ring.take("extras/next_mask", ahead.last, envs)
@@ -145,8 +165,8 @@ class Replay:
         terminated = ring.take("terminated", rows, envs)
         extras = {
             name.removeprefix("extras/"): ring.take(name, rows, envs)
-            for name in ring.columns
-            if name.startswith("extras/") and name != "extras/carry"
+            for name in ring.names("extras/")
+            if name != "extras/carry"
         }
         extras["carry"] = ring.take("extras/carry", start, env)
         extras["discount"] = np.float32(gamma) * ~terminated
@@ -162,14 +182,10 @@ class Replay:
 
     def _observed(self, name: str, rows: Rows, envs: Rows) -> Tree:
         """Observations as a network sees them now."""
-        if name in self.ring.columns:
-            obs: Tree = self.ring.take(name, rows, envs)
-        else:
-            obs = {
-                column.removeprefix(f"{name}/"): self.ring.take(column, rows, envs)
-                for column in self.ring.columns
-                if column.startswith(f"{name}/")
-            }
+        parts = self.ring.names(f"{name}/")
+        obs: Tree = {p.removeprefix(f"{name}/"): self.ring.take(p, rows, envs) for p in parts}
+        if not parts:
+            obs = self.ring.take(name, rows, envs)
         normalizer = self.collector.obs_normalizer
         return obs if normalizer is None else normalizer(obs)
 
@@ -233,24 +249,83 @@ class Replay:
 
     # -- state -----------------------------------------------------------------------------------
 
-    def state(self) -> Arrays:
-        counters = {"draws": np.array(self.draws), "high": np.array(self.ring.high)}
-        columns = {f"ring/{name}": column for name, column in self.ring.held().items()}
-        if self.priorities is None:
-            return counters | columns
-        return (
-            counters
-            | columns
-            | {
-                "priorities": self.priorities.leaves[: self.ring.capacity * self.collector.n_envs],
-                "largest": np.array(self.priorities.largest),
-            }
-        )
+    def seal(self) -> dict[str, Entry]:
+        """Writes every whole block of rows that is not on disk yet, once; names all in use.
 
-    def load(self, arrays: Arrays) -> None:
-        self.draws = int(arrays["draws"])
-        held = {n.removeprefix("ring/"): a for n, a in arrays.items() if n.startswith("ring/")}
-        self.ring.restore(int(arrays["high"]), held)
+        Blocks lie on a fixed grid: what is on disk depends on the rows held alone, not on when
+        checkpoints were made. `state` has what is held before the first and after the last block.
+        """
+        sealed = {}
+        first, last = self._blocks()
+        for begin in range(first, last, self._block):
+            name = segment_name(begin, begin + self._block)
+            entry = self.sealed.get(name)
+            if entry is None:
+                piece = self.ring.piece(begin, begin + self._block)
+                entry = write_segment(self.run_path, name, piece)
+            sealed[name] = entry
+        self.sealed = sealed
+        return sealed
+
+    @property
+    def _block(self) -> int:
+        """Rows of a segment: about eight megabytes, and at most an eighth of the memory."""
+        ring = self.ring
+        return max(1, min(SEGMENT_BYTES // max(ring.row_bytes, 1), ring.capacity // 8))
+
+    def _blocks(self) -> tuple[int, int]:
+        """Where the first whole block of the rows held begins, and where the last ends."""
+        ring, block = self.ring, self._block
+        first = -(-ring.low // block) * block
+        return first, max(first, ring.high // block * block)
+
+    def state(self) -> Arrays:
+        """What is not sealed."""
+        ring = self.ring
+        first, last = self._blocks()
+        arrays = {
+            "draws": np.array(self.draws),
+            "low": np.array(ring.low),
+            "high": np.array(ring.high),
+        }
+        for place, begin, end in (
+            ("before", ring.low, min(first, ring.high)),
+            ("after", max(last, ring.low), ring.high),
+        ):
+            if begin < end:
+                arrays |= {f"{place}/{n}": a for n, a in ring.piece(begin, end).items()}
+            if first >= ring.high:
+                break  # no whole block: all is before it
+        if self.priorities is None:
+            return arrays
+        return arrays | {
+            "priorities": self.priorities.leaves[: ring.capacity * self.collector.n_envs],
+            "largest": np.array(self.priorities.largest),
+        }
+
+    def load(self, arrays: Arrays, segments: Mapping[str, Entry]) -> None:
+        ring = self.ring
+        self.draws, self.sealed = int(arrays["draws"]), dict(segments)
+        low, high = int(arrays["low"]), int(arrays["high"])
+        end = low
+        for place in ("before", *sorted(segments, key=segment_begin), "after"):
+            if place in segments:
+                piece = read_segment(self.run_path, place, segments[place])
+            else:
+                piece = {
+                    name.removeprefix(f"{place}/"): array
+                    for name, array in arrays.items()
+                    if name.startswith(f"{place}/")
+                }
+            if piece:
+                ring.restore(end, piece)
+                end += len(piece["reward"])
+        if end != high:
+            raise RunError(
+                f"The checkpoint's replay memory has rows {low} to {end}, expected them to {high}: "
+                "it is damaged; use an earlier checkpoint."
+            )
+        ring.rest(low, high)
         if self.priorities is not None:
             leaves = arrays["priorities"]
             self.priorities.set(np.arange(len(leaves)), leaves)

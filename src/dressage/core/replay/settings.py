@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,9 @@ class ReplaySettings(Settings):
     GROUP: ClassVar[str] = "replay"
 
     buffer_size: int = Field(1_000_000, ge=1, description="newest transitions that are kept")
+    buffer_on: Literal["auto", "memory", "disk"] = Field(
+        "auto", description="where it lies; auto: on disk if memory has no room"
+    )
     learning_starts: int = Field(
         100, ge=0, description="env steps of random actions before the first update"
     )

@@ -12,6 +12,7 @@ from dressage.core.replay import Replay, ReplaySettings
 from dressage.core.steps import Steps, tree_map
 from dressage.errors import ConfigError
 from dressage.lazy import torch
+from dressage.native.sum_tree import make_priorities
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -52,7 +53,7 @@ def check(cfg: ReplaySettings, n_envs: int) -> None:
 
 
 def memory(cfg: Any) -> Replay:
-    return Replay(cfg)
+    return Replay(cfg, make_priorities=make_priorities)
 
 
 def rollout_length(cfg: ReplaySettings) -> int:

@@ -36,7 +36,7 @@ HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "c"
 LIBRARY = HERE / "_native.so"
 
-ONCE = ("library.c", "rng.c", "seeding.c", "threads.c", "env*.c")
+ONCE = ("library.c", "rng.c", "seeding.c", "sum_tree.c", "threads.c", "env*.c")
 PER_REAL = ("gae.c", "normalise.c", "summary.c")
 REALS = {"f32": "float", "f64": "double"}
 INSTALLED = ("f32",)

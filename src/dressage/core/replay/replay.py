@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +46,14 @@ class Replay:
     or by the clock, and the newest row cut that short, with the bootstrap from there.
     """
 
-    def __init__(self, cfg: ReplaySettings, sequence_length: int | None = None) -> None:
+    def __init__(
+        self,
+        cfg: ReplaySettings,
+        sequence_length: int | None = None,
+        make_priorities: Callable[[int], Priorities] = Priorities,
+    ) -> None:
         self.cfg, self.sequence_length = cfg, sequence_length
+        self.make_priorities = make_priorities
         self.draws = 0  # batches so far: the index of the next draw
         self.ring = Ring(0)
         self.priorities: Priorities | None = None
@@ -61,7 +67,7 @@ class Replay:
         rows = max(1, self.cfg.buffer_size // collector.n_envs)
         self.ring = Ring(rows, self.cfg.buffer_on, run_path / FOLDER)
         if self.cfg.prioritized:
-            self.priorities = Priorities(self.ring.capacity * collector.n_envs)
+            self.priorities = self.make_priorities(rows * collector.n_envs)
 
     def __len__(self) -> int:
         return len(self.ring) * self.collector.n_envs

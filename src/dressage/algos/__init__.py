@@ -14,6 +14,9 @@ ALGORITHMS = {
     "a2c": "dressage.algos.a2c",
     "reinforce": "dressage.algos.reinforce",
     "dqn": "dressage.algos.dqn",
+    "c51": "dressage.algos.c51",
+    "qr_dqn": "dressage.algos.qr_dqn",
+    "rainbow": "dressage.algos.rainbow",
     "sac": "dressage.algos.sac",
 }
 REQUIRED = (

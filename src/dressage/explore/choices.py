@@ -21,6 +21,7 @@ class ChoiceNoise(NamedTuple):
     score: Floats  # [N, choices]
     epsilon: float  # share of random choices
     temperature: float  # of the softmax over values; 0: greedy
+    layers: Floats | None = None  # for the network's noisy layers
 
 
 def choice_noise(

@@ -94,6 +94,7 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     ("train/metrics/td_error_mean", "return", "mean", "Mean absolute TD error of the sampled transitions.", "falls, or follows the scale of the return"),
     ("train/metrics/td_error_max", "return", "max", "Largest absolute TD error of the sampled transitions.", NO_RANGE),
     ("train/metrics/target_drift", "return", "mean", "Mean absolute difference between the network's action values and its target's.", "small beside q_mean; zero means that the target is the network"),
+    ("train/metrics/clipped_atoms", "share", "mean", "Probability that C51's targets have beyond v_min and v_max, where it counts as these.", "below 0.01 (guess); above it widen v_min and v_max"),
     ("train/metrics/critic_disagreement", "return", "mean", "Mean absolute difference between the critics of an ensemble.", "small beside q_mean"),
     ("train/metrics/buffer_fill", "share", "last", "Share of the replay memory that is filled.", "rises to 1"),
     ("train/metrics/buffer_age", "env steps", "last", "Mean age of the transitions in the last batch.", "about half of what the memory holds when sampled uniformly"),

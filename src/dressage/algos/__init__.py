@@ -18,6 +18,8 @@ ALGORITHMS = {
     "qr_dqn": "dressage.algos.qr_dqn",
     "rainbow": "dressage.algos.rainbow",
     "sac": "dressage.algos.sac",
+    "td3": "dressage.algos.td3",
+    "ddpg": "dressage.algos.ddpg",
 }
 REQUIRED = (
     "Config",

@@ -38,6 +38,24 @@ class GaussianActor(nn.Module):
         return Actions((), self.mean(features), log_std.exp(), squash=True)
 
 
+class DeterministicActor(nn.Module):
+    """`obs -> [B, A]` in [-1, 1].
+
+    Its carry ends with the `noise_size` numbers that action noise remembers (explore/action_noise).
+    """
+
+    def __init__(self, spec: TaskSpec, s: Any, custom: Any = None, noise_size: int = 0) -> None:
+        super().__init__()
+        self.torso = Torso(spec, s, widths_of(s.net_arch, "policy"), custom)
+        self.mean = nn.Linear(self.torso.outputs, spec.action.continuous)
+        self.mean.gain = 0.01  # type: ignore[assignment]
+        self.noise_size = noise_size
+        self.carry_size = self.torso.carry_size + noise_size
+
+    def forward(self, obs: Any) -> Tensor:
+        return torch.tanh(self.mean(self.torso(obs, None, None)[0]))
+
+
 class Critics(nn.Module):
     """`(obs, action [B, A]) -> [E, B]`: the values that E critics give an action."""
 
@@ -48,8 +66,10 @@ class Critics(nn.Module):
         widths = widths_of(s.net_arch, "value")
         self.mlp = EnsembleMlp(members, inputs, widths, 1, s.activation, s.layer_norm)
 
-    def forward(self, obs: Any, action: Tensor) -> Tensor:
-        return self.mlp(torch.cat((self.encoder(obs), action), dim=-1)).squeeze(-1)  # type: ignore[no-any-return]
+    def forward(self, obs: Any, action: Tensor, members: int | None = None) -> Tensor:
+        """Of all critics, or of the first few."""
+        inputs = torch.cat((self.encoder(obs), action), dim=-1)
+        return self.mlp(inputs, members).squeeze(-1)  # type: ignore[no-any-return]
 
 
 class Temperature(nn.Module):
@@ -58,3 +78,13 @@ class Temperature(nn.Module):
     def __init__(self, first: float) -> None:
         super().__init__()
         self.log_alpha = nn.Parameter(torch.tensor(first).log())
+
+
+class NoiseScale(nn.Module):
+    """The deviation of the noise on weights, adapted and not learned."""
+
+    scale: Tensor
+
+    def __init__(self, first: float) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.tensor(first))

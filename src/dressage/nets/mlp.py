@@ -23,7 +23,10 @@ def make_activation(name: str) -> nn.Module:
 
 
 class EnsembleLinear(nn.Module):
-    """`members` linear layers side by side: `[E, B, inputs] -> [E, B, outputs]` in one product."""
+    """`members` linear layers side by side: `[E, B, inputs] -> [E, B, outputs]` in one product.
+
+    An input of fewer members goes through the first ones.
+    """
 
     def __init__(self, members: int, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -31,7 +34,9 @@ class EnsembleLinear(nn.Module):
         self.bias = nn.Parameter(torch.empty(members, 1, outputs))
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.baddbmm(self.bias, x, self.weight)
+        if len(x) == len(self.weight):
+            return torch.baddbmm(self.bias, x, self.weight)
+        return torch.baddbmm(self.bias[: len(x)], x, self.weight[: len(x)])
 
 
 class EnsembleMlp(nn.Module):
@@ -59,9 +64,10 @@ class EnsembleMlp(nn.Module):
         head.gain = 1.0  # type: ignore[assignment]
         self.layers = nn.Sequential(*layers, head)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, members: int | None = None) -> Tensor:
+        """Of all members, or of the first few."""
         if x.dim() == 2:
-            x = x.expand(self.members, -1, -1)
+            x = x.expand(self.members if members is None else members, -1, -1)
         return self.layers(x)  # type: ignore[no-any-return]
 
 

@@ -1,0 +1,204 @@
+"""Losses of SAC, TD3 and DDPG against a few lines of numpy; noise against its equations."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from dressage.algos import ddpg, sac, td3
+from dressage.core.learner import Learner
+from dressage.core.rng import Rng
+from dressage.core.steps import Steps
+from dressage.explore.action_noise import action_noise, explored
+from dressage.explore.parameter_noise import adapt, add_parameter_noise, interval_passed, perturb
+
+RNG = Rng(0)
+B, D, A, E = 12, 3, 2, 2
+
+
+def x(stream: str, *shape: int) -> np.ndarray:
+    return RNG.normal(stream, shape or (B,)).astype(np.float64)
+
+
+def t(array: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(array)
+
+
+WEIGHTS = {name: x(name, E, D + A) for name in ("critic", "target")}
+POLICIES = {name: 0.5 * x(name, D, A) for name in ("actor", "actor_target")}
+STD = np.exp(0.3 * x("std", A))
+
+
+class LinearCritics(nn.Module):
+    """`Q_i = w_i . (obs, action)`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.w = nn.Parameter(t(WEIGHTS[name]))
+
+    def forward(self, obs: Any, action: Any, members: int | None = None) -> Any:
+        w = self.w[:members] if members else self.w
+        return (torch.cat((obs, action), -1) @ w.T).T
+
+
+def critic(name: str, obs: np.ndarray, action: np.ndarray) -> np.ndarray:
+    return (np.concatenate((obs, action), -1) @ WEIGHTS[name].T).T
+
+
+def policy(name: str, obs: np.ndarray) -> np.ndarray:
+    return np.tanh(obs @ POLICIES[name])
+
+
+def nets(gaussian: bool) -> dict[str, Any]:
+    def gauss(obs: torch.Tensor) -> Any:
+        mean = obs @ t(POLICIES["actor"])
+        return SimpleNamespace(mean=mean, std=t(STD).expand_as(mean))
+
+    plain = {name: lambda obs, name=name: torch.tanh(obs @ t(POLICIES[name])) for name in POLICIES}
+    actors = {"actor": gauss} if gaussian else plain
+    return {"critic": LinearCritics("critic"), "target": LinearCritics("target"), **actors}
+
+
+def batch() -> tuple[Steps, SimpleNamespace]:
+    """Twelve transitions, two of them terminal, and the same in numpy."""
+    n = SimpleNamespace(
+        obs=x("obs", B, D),
+        next_obs=x("next", B, D),
+        action=np.tanh(x("action", B, A)),
+        reward=x("reward"),
+        discount=np.where(np.arange(B) < 2, 0.0, 0.9),
+        weight=RNG.uniform("weight", B).astype(np.float64),
+    )
+    extras = {"discount": t(n.discount), "weight": t(n.weight)}
+    steps = Steps(t(n.obs), t(n.action), t(n.reward), None, None, t(n.next_obs), extras)
+    return steps, n
+
+
+def regression(n: SimpleNamespace, target: np.ndarray) -> float:
+    error = target - critic("critic", n.obs, n.action)
+    return float(0.5 * (n.weight * error**2).mean(-1).sum())
+
+
+def test_td3_critics() -> None:
+    steps, n = batch()
+    normal = 3.0 * x("smoothing", B, A)  # far enough out for the clip to matter
+    cfg = td3.Config(target_policy_noise=0.2, target_noise_clip=0.3)
+    loss, metrics = td3.critic_loss(nets(False), steps, t(normal), cfg)
+
+    noise = np.clip(0.2 * normal, -0.3, 0.3)
+    action = np.clip(policy("actor_target", n.next_obs) + noise, -1.0, 1.0)
+    target = n.reward + n.discount * critic("target", n.next_obs, action).min(0)
+    q = critic("critic", n.obs, n.action)
+    assert loss.item() == pytest.approx(regression(n, target))
+    assert metrics["td_error"].numpy() == pytest.approx(np.abs(target - q).mean(0))
+    spread = float(metrics["train/metrics/critic_disagreement"])
+    assert spread == pytest.approx((q.max(0) - q.min(0)).mean())
+
+
+def test_td3_actor_asks_the_first_critic() -> None:
+    steps, n = batch()
+    loss, _ = td3.actor_loss(nets(False), steps)
+    assert loss.item() == pytest.approx(-critic("critic", n.obs, policy("actor", n.obs))[0].mean())
+
+
+def test_ddpg_critic() -> None:
+    steps, n = batch()
+    loss, _ = ddpg.critic_loss(nets(False), steps)
+    following = critic("target", n.next_obs, policy("actor_target", n.next_obs)).min(0)
+    assert loss.item() == pytest.approx(regression(n, n.reward + n.discount * following))
+
+
+def squashed(obs: np.ndarray, normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Actions, and their log-densities by the change of variables."""
+    mean = obs @ POLICIES["actor"]
+    raw = mean + STD * normal
+    gaussian = -0.5 * normal**2 - np.log(STD) - 0.5 * np.log(2.0 * np.pi)
+    return np.tanh(raw), (gaussian - np.log(1.0 - np.tanh(raw) ** 2)).sum(-1)
+
+
+def test_sac_critics() -> None:
+    steps, n = batch()
+    normal = x("draw", B, A)
+    loss, _ = sac.critic_loss(nets(True), steps, t(normal), torch.tensor(0.3))
+    action, log_prob = squashed(n.next_obs, normal)
+    following = critic("target", n.next_obs, action).min(0) - 0.3 * log_prob
+    assert loss.item() == pytest.approx(regression(n, n.reward + n.discount * following), rel=1e-5)
+
+
+def test_sac_actor_and_temperature() -> None:
+    steps, n = batch()
+    normal = x("draw", B, A)
+    loss, metrics = sac.actor_loss(nets(True), steps, t(normal), torch.tensor(0.3))
+    action, log_prob = squashed(n.obs, normal)
+    smallest = critic("critic", n.obs, action).min(0)
+    assert loss.item() == pytest.approx((0.3 * log_prob - smallest).mean(), rel=1e-5)
+    temperature = {"alpha": SimpleNamespace(log_alpha=torch.tensor(-1.2))}
+    loss, _ = sac.temperature_loss(temperature, metrics["log_prob"], -2.0)
+    assert loss.item() == pytest.approx(1.2 * (log_prob - 2.0).mean(), rel=1e-5)
+
+
+# -- exploration ---------------------------------------------------------------------------------
+
+
+def test_gaussian_noise_is_added_and_clipped() -> None:
+    cfg = td3.Config(noise_std=0.5)
+    noise = action_noise(RNG, 4, (50, A), cfg, random=False)
+    acted = explored(np.full((50, A), 0.8, np.float32), None, noise, 0)
+    expected = np.clip(0.8 + 0.5 * RNG.normal("act/normal", (50, A), 4), -1.0, 1.0)
+    assert acted.action == pytest.approx(expected)
+    assert (acted.action == 1.0).any()
+
+
+def test_ornstein_uhlenbeck_noise_follows_its_equation() -> None:
+    cfg = td3.Config(action_noise="ou", noise_std=0.2, ou_theta=0.3, ou_dt=0.5)
+    zero = np.zeros((3, A), np.float32)
+    carry: Any = np.concatenate((np.ones((3, 4), np.float32), zero), axis=1)  # a cell's, then ours
+    expected = zero
+    for index in range(5):
+        noise = action_noise(RNG, index, (3, A), cfg, random=False)
+        action, carry, _ = explored(zero, carry, noise, A)
+        normal = RNG.normal("act/normal", (3, A), index)
+        expected = expected - 0.3 * expected * 0.5 + 0.2 * np.sqrt(0.5) * normal
+        assert action == pytest.approx(expected, rel=1e-5)
+    assert (carry[:, :4] == 1.0).all()
+
+
+def test_random_actions_leave_the_noise_as_it_is() -> None:
+    cfg = td3.Config(action_noise="ou")
+    noise = action_noise(RNG, 0, (3, A), cfg, random=True)
+    carry = np.full((3, A), 0.25, np.float32)
+    action, after, _ = explored(np.zeros((3, A), np.float32), carry, noise, A)
+    assert after == pytest.approx(carry)
+    assert np.abs(action).max() > 0.3
+
+
+def test_noise_on_weights_and_its_scale() -> None:
+    learner = Learner()
+    actor = learner.add_net("actor", nn.Linear(D, A))
+    cfg = td3.Config(parameter_noise=0.2)
+    learner.add_group("actor", {"actor": actor}, cfg)
+    add_parameter_noise(learner, "actor", "actor", RNG, cfg)
+    perturb(learner, RNG, 7)
+    noisy, weights = learner.targets["perturbed"]
+    added = 0.2 * RNG.normal("parameter_noise", len(weights), 7)
+    assert (noisy - weights).detach().numpy() == pytest.approx(added, abs=1e-6)
+    scale = learner.nets["parameter_noise"].scale
+    adapt(learner, torch.tensor(0.1), 0.2)
+    assert float(scale) == pytest.approx(0.2 * 1.01)
+    adapt(learner, torch.tensor(0.3), 0.2)
+    assert float(scale) == pytest.approx(0.2)
+
+
+def test_intervals() -> None:
+    assert [interval_passed(made, 4, 10) for made in (4, 8, 12, 16, 20)] == [
+        False,
+        False,
+        True,
+        False,
+        True,
+    ]

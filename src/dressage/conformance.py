@@ -52,6 +52,7 @@ TINY: dict[str, Any] = {
     "learning_starts": 20,
     "train_freq": 8,
     "target_update_interval": 32,
+    "policy_delay": 2,
 }
 EVERYTHING = {"normalize_obs": True, "normalize_reward": True}
 ITERATIONS = 7  # of a run

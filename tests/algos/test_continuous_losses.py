@@ -1,4 +1,4 @@
-"""Losses of SAC, TD3 and DDPG against a few lines of numpy; noise against its equations."""
+"""Losses of SAC, TD3 and relatives against a few lines of numpy; noise against its equations."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 import torch
 from torch import nn
 
-from dressage.algos import ddpg, sac, td3
+from dressage.algos import crossq, ddpg, sac, td3, tqc
 from dressage.core.learner import Learner
 from dressage.core.rng import Rng
 from dressage.core.steps import Steps
 from dressage.explore.action_noise import action_noise, explored
 from dressage.explore.parameter_noise import adapt, add_parameter_noise, interval_passed, perturb
+from dressage.nets.batch_norm import BatchRenorm, learning_statistics
 
 RNG = Rng(0)
 B, D, A, E = 12, 3, 2, 2
@@ -202,3 +203,100 @@ def test_intervals() -> None:
         False,
         True,
     ]
+
+
+# -- quantiles and batch norm --------------------------------------------------------------------
+
+
+class Heads(nn.Module):
+    """Five quantiles, `w . (obs, action) + offset`; their mean is the value."""
+
+    OFFSETS = np.array([-1.0, -0.3, 0.0, 0.4, 2.0])
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.critics = LinearCritics(name)
+
+    def heads(self, obs: Any, action: Any) -> Any:
+        return self.critics(obs, action).unsqueeze(-1) + t(self.OFFSETS)
+
+    def forward(self, obs: Any, action: Any) -> Any:
+        return self.heads(obs, action).mean(-1)
+
+
+def test_tqc_critics_leave_the_largest_quantiles_out() -> None:
+    steps, n = batch()
+    normal = x("draw", B, A)
+    networks = nets(True) | {"critic": Heads("critic"), "target": Heads("target")}
+    loss, metrics = tqc.critic_loss(networks, steps, t(normal), torch.tensor(0.3), 1)
+
+    action, log_prob = squashed(n.next_obs, normal)
+    after = critic("target", n.next_obs, action)[..., None] + Heads.OFFSETS  # [E, B, 5]
+    total, q = 0.0, critic("critic", n.obs, n.action)[..., None] + Heads.OFFSETS
+    for i in range(B):
+        kept = np.sort(after[:, i].reshape(-1))[:8]  # of ten, one less for each critic
+        target = n.reward[i] + n.discount[i] * (kept - 0.3 * log_prob[i])
+        for one in q[:, i]:
+            error = target[None] - one[:, None]
+            huber = np.where(np.abs(error) < 1, 0.5 * error**2, np.abs(error) - 0.5)
+            level = (np.arange(5) + 0.5) / 5
+            total += n.weight[i] * (np.abs(level[:, None] - (error < 0)) * huber).mean() / B
+    assert loss.item() == pytest.approx(total, rel=1e-5)
+    assert metrics["train/metrics/q_mean"].item() == pytest.approx(q.mean())
+
+
+def test_tqc_improves_on_the_mean_of_its_critics() -> None:
+    steps, n = batch()
+    normal = x("draw", B, A)
+    mean = tqc.mean_of_critics
+    loss, _ = sac.actor_loss(nets(True), steps, t(normal), torch.tensor(0.3), mean)
+    action, log_prob = squashed(n.obs, normal)
+    expected = (0.3 * log_prob - critic("critic", n.obs, action).mean(0)).mean()
+    assert loss.item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_crossq_critics_value_the_successor_in_the_same_batch() -> None:
+    steps, n = batch()
+    normal = x("draw", B, A)
+    layer = BatchRenorm((1, D + A), momentum=0.1, warmup=10).double()
+
+    class Normed(LinearCritics):
+        def __init__(self) -> None:
+            super().__init__("critic")
+            self.norm = layer
+
+        def forward(self, obs: Any, action: Any, members: int | None = None) -> Any:
+            return (self.norm(torch.cat((obs, action), -1)) @ self.w.T).T
+
+    networks = nets(True) | {"critic": Normed()}
+    loss, _ = crossq.critic_loss(networks, steps, t(normal), torch.tensor(0.3))
+
+    action, log_prob = squashed(n.next_obs, normal)
+    one, two = np.concatenate((n.obs, n.action), 1), np.concatenate((n.next_obs, action), 1)
+    both = np.concatenate((one, two))
+    scaled = (both - both.mean(0)) / np.sqrt(both.var(0) + 1e-3)
+    q, after = np.split((scaled @ WEIGHTS["critic"].T).T, 2, axis=1)
+    error = n.reward + n.discount * (after.min(0) - 0.3 * log_prob) - q
+    assert loss.item() == pytest.approx(0.5 * (n.weight * error**2).mean(-1).sum(), rel=1e-5)
+    assert layer.mean.numpy() == pytest.approx(0.1 * both.mean(0, keepdims=True), rel=1e-5)
+    loss.backward()
+    follows = networks["critic"].w.grad.clone()
+    networks["critic"].w.grad = None
+    expected = [(-n.weight * e) @ scaled[:B] / B for e in error]  # none through the target
+    assert follows.numpy() == pytest.approx(np.array(expected), rel=1e-4)
+
+
+def test_batch_renormalisation_corrects_to_the_running_statistics() -> None:
+    layer = BatchRenorm((1, 2), momentum=0.5, warmup=1).double()
+    first, second = x("first", 8, 2), 1.0 + 0.5 * x("second", 8, 2)
+    with learning_statistics(layer):
+        plain = layer(t(first)).detach().numpy()
+        mean, variance = 0.5 * first.mean(0), 0.5 + 0.5 * first.var(0)
+        corrected = layer(t(second)).detach().numpy()
+    assert plain == pytest.approx((first - first.mean(0)) / np.sqrt(first.var(0) + 1e-3))
+    # neither bound is met here: as if by the running statistics, the gradient apart
+    assert corrected == pytest.approx((second - mean) / np.sqrt(variance + 1e-3))
+    mean, variance = (mean + second.mean(0)) / 2, (variance + second.var(0)) / 2
+    after = layer(t(first)).detach().numpy()
+    assert after == pytest.approx((first - mean) / np.sqrt(variance + 1e-3))
+    assert int(layer.passes) == 2

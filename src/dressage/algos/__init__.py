@@ -20,6 +20,8 @@ ALGORITHMS = {
     "sac": "dressage.algos.sac",
     "td3": "dressage.algos.td3",
     "ddpg": "dressage.algos.ddpg",
+    "tqc": "dressage.algos.tqc",
+    "crossq": "dressage.algos.crossq",
 }
 REQUIRED = (
     "Config",

@@ -6,10 +6,11 @@ Networks by name: `actor`, `critic` (an ensemble), `target` (its slow copy).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
+from dressage.algos import off_policy
 from dressage.algos.off_policy import (
     GAP_STEPS,
     UPDATE_METRICS,
@@ -29,10 +30,12 @@ from dressage.core.config import (
     SchedulablePositive,
     SchedulableRate,
     SchedulableShare,
+    Settings,
     TorsoSettings,
 )
 from dressage.core.learner import Learner
 from dressage.core.replay import ReplaySettings
+from dressage.errors import ConfigError
 from dressage.lazy import torch
 
 if TYPE_CHECKING:
@@ -61,8 +64,24 @@ class ContinuousSettings(TorsoSettings, ReplaySettings, OptimizerSettings):
     value_learning_rate: SchedulableRate | None = Field(
         None, description="of the critics; none: the same"
     )
-    tau: SchedulableShare = Field(0.005, description="share by which targets follow each update")
     n_critics: Count = Field(2, description="of whose values the smallest counts")
+
+
+class TargetSettings(Settings):
+    """Slow copies of networks."""
+
+    GROUP: ClassVar[str] = "targets"
+
+    tau: SchedulableShare = Field(0.005, description="share by which targets follow each update")
+
+
+def check(cfg: Any, n_envs: int) -> None:
+    off_policy.check(cfg, n_envs)
+    if cfg.recurrent != "none":
+        raise ConfigError(
+            f"recurrent={cfg.recurrent} learns from sequences, which is an algorithm of its own: "
+            "algo=recurrent_sac or algo=recurrent_td3."
+        )
 
 
 def new_learner(
@@ -90,11 +109,7 @@ def critic_regression(
     q = nets["critic"](batch.obs, batch.action)  # [E, B]
     error = target - q
     loss = 0.5 * (batch.extras["weight"] * error.square()).mean(-1).sum()
-    with torch.no_grad():
-        slow = nets["target"](batch.obs, batch.action)
-        return loss, critic_metrics(loss, q, error) | {
-            "train/metrics/target_drift": (slow - q).abs().mean()
-        }
+    return loss, critic_metrics(loss, q, error)
 
 
 def critic_metrics(loss: Tensor, q: Tensor, error: Tensor) -> dict[str, Tensor]:
@@ -128,9 +143,10 @@ def learn(
         learner.set_optimizer(group, cfg, {group: rate})
     collected: list[Metrics] = []
     place: Any = None
+    tensors: Any = None
     for batch in memory.batches(rng, count, cfg):
-        place = batch.extras["place"]
-        made = update_once(learner.tensors(batch), memory.draws)
+        place, tensors = batch.extras["place"], learner.tensors(batch)
+        made = update_once(tensors, memory.draws)
         error = made[0].pop("td_error")
         if cfg.prioritized:
             memory.feedback(place, error.cpu().numpy(), cfg)
@@ -140,7 +156,17 @@ def learn(
         metrics.pop("train/metrics/grad_norm/total", None)
     if collected and inspect:
         collected[-1] |= replay_metrics(memory, place, count, cfg) | value_gap(learner, memory, cfg)
+        collected[-1] |= target_drift(learner, tensors)
     return collected
+
+
+def target_drift(learner: Learner, batch: Steps) -> dict[str, float]:
+    """How far the slow copy of the critics is from them; nothing where there is none."""
+    if "target" not in learner.nets:
+        return {}
+    with torch.inference_mode():
+        fast, slow = (learner.nets[n](batch.obs, batch.action) for n in ("critic", "target"))
+        return {"train/metrics/target_drift": float((fast - slow).abs().mean())}
 
 
 def value_gap(learner: Learner, memory: Replay, cfg: Any) -> dict[str, float]:

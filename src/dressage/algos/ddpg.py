@@ -18,11 +18,13 @@ from pydantic import Field
 from dressage.algos.continuous import (
     ContinuousSettings,
     Metrics,
+    TargetSettings,
     carry_size,
+    check,
     critic_regression,
     learn,
 )
-from dressage.algos.off_policy import check, memory, rollout_length
+from dressage.algos.off_policy import memory, rollout_length
 from dressage.algos.td3 import NEEDS, act, actor_loss, init, noise, prepare, renewed_noise
 from dressage.core.config import Count, SchedulableRate
 from dressage.explore.action_noise import ActionNoiseSettings
@@ -52,7 +54,7 @@ __all__ = [
 ]
 
 
-class Config(ContinuousSettings, ActionNoiseSettings, ParameterNoiseSettings):
+class Config(ContinuousSettings, TargetSettings, ActionNoiseSettings, ParameterNoiseSettings):
     """Settings of DDPG; the defaults are SB3's, with Gaussian exploration."""
 
     learning_rate: SchedulableRate = Field(1e-3, description="step size (alias lr)")

@@ -11,7 +11,8 @@ in [-1, 1]; the first `learning_starts` are uniform.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -21,13 +22,14 @@ from dressage.algos.continuous import (
     METRICS_AT_TIMES,
     ContinuousSettings,
     Metrics,
+    TargetSettings,
     carry_size,
+    check,
     critic_regression,
     learn,
     new_learner,
 )
 from dressage.algos.off_policy import (
-    check,
     frozen,
     memory,
     prepare,
@@ -37,6 +39,7 @@ from dressage.algos.off_policy import (
 )
 from dressage.core.algorithm import Needs, Task
 from dressage.core.collector import Acted
+from dressage.core.config import Settings
 from dressage.lazy import torch
 
 if TYPE_CHECKING:
@@ -63,8 +66,10 @@ __all__ = [
 ]
 
 
-class Config(ContinuousSettings):
-    """Settings of SAC; the defaults are the paper's."""
+class EntropySettings(Settings):
+    """The weight of the entropy."""
+
+    GROUP: ClassVar[str] = "entropy"
 
     ent_coef: Literal["auto"] | Annotated[float, Field(ge=0)] = Field(
         "auto", description="weight of the entropy; auto: learned"
@@ -73,6 +78,10 @@ class Config(ContinuousSettings):
     target_entropy: Literal["auto"] | float = Field(
         "auto", description="auto: minus the number of action dimensions"
     )
+
+
+class Config(ContinuousSettings, TargetSettings, EntropySettings):
+    """Settings of SAC; the defaults are the paper's."""
 
 
 ENTROPY_METRICS = ("train/metrics/entropy", "train/metrics/alpha")
@@ -166,13 +175,22 @@ def critic_loss(
     return critic_regression(nets, batch, target)
 
 
+def smallest(q: Tensor) -> Tensor:
+    """`[E, B] -> [B]`."""
+    return q.amin(0)
+
+
 def actor_loss(
-    nets: dict[str, Any], batch: Steps, normal: Tensor, alpha: Tensor
+    nets: dict[str, Any],
+    batch: Steps,
+    normal: Tensor,
+    alpha: Tensor,
+    joined: Callable[[Tensor], Tensor] = smallest,
 ) -> tuple[Tensor, dict[str, Any]]:
-    """Equation 9."""
+    """Equation 9; `joined` makes one value of the critics'."""
     action, log_prob = drawn(nets, batch.obs, normal)
     with frozen(nets["critic"]):
-        q = nets["critic"](batch.obs, action).amin(0)
+        q = joined(nets["critic"](batch.obs, action))
     loss = (alpha * log_prob - q).mean()
     metrics = {
         "train/loss/actor": loss.detach(),
@@ -225,7 +243,7 @@ def target_entropy(learner: Learner, cfg: Any) -> float:
     return float(cfg.target_entropy)
 
 
-def temperature(learner: Learner, cfg: Config) -> Tensor:
+def temperature(learner: Learner, cfg: Any) -> Tensor:
     if cfg.ent_coef == "auto":
         return learner.nets["alpha"].log_alpha.detach().exp()  # type: ignore[no-any-return]
     return torch.tensor(float(cfg.ent_coef), device=learner.device)

@@ -20,13 +20,14 @@ from dressage.algos.continuous import (
     METRICS_AT_TIMES,
     ContinuousSettings,
     Metrics,
+    TargetSettings,
     carry_size,
+    check,
     critic_regression,
     learn,
     new_learner,
 )
 from dressage.algos.off_policy import (
-    check,
     frozen,
     memory,
     random_now,
@@ -76,7 +77,7 @@ __all__ = [
 ]
 
 
-class Config(ContinuousSettings, ActionNoiseSettings, ParameterNoiseSettings):
+class Config(ContinuousSettings, TargetSettings, ActionNoiseSettings, ParameterNoiseSettings):
     """Settings of TD3; the defaults are SB3's, with the paper's exploration."""
 
     learning_rate: SchedulableRate = Field(1e-3, description="step size (alias lr)")

@@ -59,17 +59,29 @@ class DeterministicActor(nn.Module):
 class Critics(nn.Module):
     """`(obs, action [B, A]) -> [E, B]`: the values that E critics give an action."""
 
-    def __init__(self, spec: TaskSpec, s: Any, members: int, custom: Any = None) -> None:
+    def __init__(
+        self, spec: TaskSpec, s: Any, members: int, custom: Any = None, outputs: int = 1
+    ) -> None:
         super().__init__()
         self.encoder = make_encoder(spec.obs_shapes, custom)
         inputs = int(self.encoder.outputs) + spec.action.size  # type: ignore[arg-type]
         widths = widths_of(s.net_arch, "value")
-        self.mlp = EnsembleMlp(members, inputs, widths, 1, s.activation, s.layer_norm)
+        self.mlp = EnsembleMlp(members, inputs, widths, outputs, s.activation, s.layer_norm)
+
+    def heads(self, obs: Any, action: Tensor, members: int | None = None) -> Tensor:
+        """`[E, B, outputs]` of all critics, or of the first few."""
+        inputs = torch.cat((self.encoder(obs), action), dim=-1)
+        return self.mlp(inputs, members)  # type: ignore[no-any-return]
 
     def forward(self, obs: Any, action: Tensor, members: int | None = None) -> Tensor:
-        """Of all critics, or of the first few."""
-        inputs = torch.cat((self.encoder(obs), action), dim=-1)
-        return self.mlp(inputs, members).squeeze(-1)  # type: ignore[no-any-return]
+        return self.heads(obs, action, members).squeeze(-1)
+
+
+class QuantileCritics(Critics):
+    """As `Critics`; `heads` are quantiles of the return, and a value is their mean."""
+
+    def forward(self, obs: Any, action: Tensor, members: int | None = None) -> Tensor:
+        return self.heads(obs, action, members).mean(-1)
 
 
 class Temperature(nn.Module):

@@ -35,8 +35,10 @@ PUBLISHED = {
     ("BipedalWalker-v3", "ppo"): (287.9, 5_000_000, "RL-Zoo"),
     ("CartPole-v1", "a2c"): (500.0, 500_000, "RL-Zoo"),
     ("CartPole-v1", "ppo"): (500.0, 100_000, "RL-Zoo"),
+    ("CartPoleNoVel-v1", "ppo"): (500.0, 100_000, "RL-Zoo, recurrent"),
     ("HalfCheetah-v5", "ppo"): (5819.0, 1_000_000, "RL-Zoo"),
     ("Hopper-v5", "ppo"): (2609.0, 1_000_000, "Tianshou"),
+    ("InvertedPendulum-v5", "ppo"): (1000.0, 1_000_000, "Tianshou"),
     ("LunarLander-v3", "a2c"): (155.8, 200_000, "RL-Zoo"),
     ("LunarLander-v3", "ppo"): (242.1, 1_000_000, "RL-Zoo"),
     ("LunarLanderContinuous-v3", "ppo"): (270.9, 1_000_000, "RL-Zoo"),
@@ -46,6 +48,7 @@ PUBLISHED = {
     ("MountainCarContinuous-v0", "ppo"): (88.3, 20_000, "RL-Zoo"),
     ("Pendulum-v1", "a2c"): (-163.0, 1_000_000, "RL-Zoo"),
     ("Pendulum-v1", "ppo"): (-172.2, 100_000, "RL-Zoo"),
+    ("PendulumNoVel-v1", "ppo"): (-217.9, 100_000, "RL-Zoo, recurrent"),
     ("Walker2d-v5", "ppo"): (3589.0, 1_000_000, "Tianshou"),
 }
 
@@ -101,6 +104,11 @@ def jobs(given: argparse.Namespace) -> Iterator[Job]:
             yield env, given.algo, seed
 
 
+def number(value: float) -> str:
+    """One digit after the point, three where returns are below ten (MiniGrid's are below one)."""
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3f}"
+
+
 def table() -> str:
     """One row a task; the presets get the runs that earned them."""
     from dressage.math.summary import bootstrap_interval, interquartile_mean
@@ -127,13 +135,14 @@ def table() -> str:
             published = f"{figure:g} at {env_steps:,}, {who}"
         lines.append(
             f"| {env} | {algo} | {results[0]['env_steps']:,} | {len(results)} | "
-            f"{iqm:.1f} [{low:.1f}, {high:.1f}] | {means.mean():.1f} | {solved} | {published} |"
+            f"{number(iqm)} [{number(low)}, {number(high)}] | {number(means.mean())} | {solved} | "
+            f"{published} |"
         )
         earned = {
             "seeds": [r["seed"] for r in sorted(results, key=lambda r: r["seed"])],
             "date": max(r["date"] for r in results),
             "command": f"benchmarks/returns.py run {env} --algo {algo} --seeds {len(results)}",
-            "returns": [round(r["best"], 1) for r in sorted(results, key=lambda r: r["seed"])],
+            "returns": [float(number(r["best"])) for r in sorted(results, key=lambda r: r["seed"])],
         }
         preset = PRESETS / algo / f"{slug(env)}.yaml"
         head = preset.read_text().partition("earned:")[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,9 @@ from dressage.core.rng import Rng
 from dressage.core.spec import TaskSpec
 from dressage.envs.backends import open_batch
 from dressage.errors import ConfigError
+from dressage.native import structs
 from dressage.native.algorithm import NativeAlgorithm
+from dressage.native.learner import named_metrics
 from dressage.presets.resolve import resolve
 from dressage.runs.checkpoint import latest_checkpoint, load_checkpoint
 from dressage.runs.run import Run
@@ -190,3 +193,19 @@ def _end(run: Run, part: str) -> dict[str, Any]:
     path = latest_checkpoint(run.path).path
     assert path is not None
     return load_checkpoint(path).parts[part]
+
+
+def test_a_structure_is_read_in_one_go() -> None:
+    """Every number at its place, padding and arrays included."""
+    episode = structs.FinishedEpisode(7, 1.5, 3, True, math.nan, 2)
+    read = structs.layout(structs.FinishedEpisode).unpack_from(episode)
+    assert read[:4] == (7, 1.5, 3, True)
+    assert math.isnan(read[4])
+    assert read[5] == 2
+    metrics = structs.UpdateMetrics(*range(9), (9.0, 10.0, 11.0), 12, 13, 14)
+    assert structs.layout(structs.UpdateMetrics).unpack_from(metrics)[:15] == tuple(range(15))
+    named = named_metrics(metrics, ())
+    assert named["train/metrics/grad_norm/value"] == 10.0
+    assert named["train/metrics/grad_norm/total"] == 12.0
+    assert named["train/metrics/skipped_updates"] == 14.0
+    assert "" not in named, "the number of minibatches is no metric"

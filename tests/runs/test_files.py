@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from dressage.errors import RunError
 from dressage.runs import files
-from dressage.runs.files import AppendLog, plain, read_json, write_atomic, write_json
+from dressage.runs.files import AppendLog, at_once, plain, read_json, write_atomic, write_json
 
 
 def fail_with(code: int):
@@ -144,3 +145,17 @@ def test_an_unwritable_folder_is_a_clear_error(
         AppendLog(tmp_path / "log")
     with pytest.raises(RunError, match=r"--runs DIR"):
         write_atomic(tmp_path / "a", "x")
+
+
+def test_waits_run_side_by_side_and_their_errors_are_heard() -> None:
+    met = threading.Barrier(3, timeout=10)  # breaks unless all three wait at the same time
+    at_once([met.wait] * 3)
+    at_once([])
+    done: list[int] = []
+    with pytest.raises(RunError, match="full"):
+        at_once([lambda: done.append(1), fail, lambda: done.append(2)])
+    assert sorted(done) == [1, 2]
+
+
+def fail() -> None:
+    raise RunError("full")

@@ -228,6 +228,75 @@ def test_episode_rows_say_how_they_ended(tmp_path: Path) -> None:
     assert lines(tmp_path / "run/episodes.csv")[1:] == ["1,1.0,1,truncated,,3"]
 
 
+def test_rows_wait_until_something_needs_them(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+
+    def written() -> tuple[int, int]:
+        return len(lines(path / "metrics.csv")) - 1, len(lines(path / "episodes.csv")) - 1
+
+    with begin(path) as writer:
+        needs = [
+            writer.flush,
+            writer.sync,
+            writer.offsets,
+            lambda: writer.event("note", 1),
+            lambda: writer.status("running"),
+            lambda: writer.metrics_row(row(99, **{"user/late": 1.0})),  # a new column
+        ]
+        for count, need in enumerate(needs, start=1):
+            writer.metrics_row(row(count))
+            writer.episodes_rows([(count, 1.0, 1, "truncated", None, 0)])
+            assert written() == (count - 1, count - 1), "a write for each row takes long"
+            need()
+            assert written() == (count, count)
+    assert written() == (len(needs) + 1, len(needs)), "closing writes what waits"
+
+
+def test_the_disk_is_asked_only_for_what_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = os.fsync
+    path = tmp_path / "run"
+    with begin(path) as writer:
+        monkeypatch.setattr(
+            files.os,
+            "fsync",
+            lambda handle: (
+                asked.append(Path(os.readlink(f"/proc/self/fd/{handle}")).name),
+                real(handle),
+            ),
+        )
+        writer.sync()
+        assert asked == [], "a new run's files are on the disk"
+        writer.metrics_row(row(1, **{"user/first": 1.0}))  # replaces the file: its name is new, too
+        writer.sync()
+        assert sorted(asked) == ["metrics.csv", "run"]
+        asked.clear()
+        writer.event("note", 1)
+        writer.log("hello")
+        writer.sync()
+        assert sorted(asked) == ["events.jsonl", "run.log"]
+    with RunWriter.reopen(path, None) as writer:
+        asked.clear()
+        writer.sync()
+        assert sorted(asked) == sorted([*LOGS, "run.log"]), "nobody knows what a crash left"
+
+
+def test_new_columns_stand_in_the_order_of_the_dictionary(tmp_path: Path) -> None:
+    names = ["user/b", "sys/memory_mb", "train/metrics/grad_norm/value", "train/loss/value", "a"]
+    with begin(tmp_path / "run") as writer:
+        writer.metrics_row(row(1, **dict.fromkeys(names, 1.0)))
+    header = lines(tmp_path / "run/metrics.csv")[0].split(",")
+    assert header[-5:] == [
+        "train/loss/value",
+        "train/metrics/grad_norm/value",
+        "sys/memory_mb",
+        "a",
+        "user/b",
+    ]
+
+
 def test_a_full_disk_while_adding_a_column_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,9 +114,10 @@ class TraceRecorder:
         room = len(self._actions)
         while room < 2 * len(kept) or room < len(kept) + rows:
             room *= 2
-        grown = np.zeros((room, *self._actions.shape[1:]), np.float32)
-        grown[: len(kept)] = kept
-        self._actions, self._length = grown, len(kept)
+        if room > len(self._actions):
+            self._actions = np.zeros((room, *self._actions.shape[1:]), np.float32)
+        self._actions[: len(kept)] = kept  # numpy minds that both may be the same memory
+        self._length = len(kept)
         self._starts = [[(seed, row - oldest) for seed, row in env] for env in self._starts]
 
     def traces(self) -> list[EpisodeTrace]:

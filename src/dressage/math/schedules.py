@@ -233,7 +233,8 @@ def _shape(kind: str, start: float, end: float, power: float, x: float) -> float
         else:
             weight = x
         value = (1.0 - weight) * start + weight * end
-    return min(max(value, min(start, end)), max(start, end))  # rounding must not leave the range
+    low, high = (start, end) if start < end else (end, start)
+    return low if value < low else min(value, high)  # rounding must not leave the range
 
 
 def _number(source: object, name: str) -> float:

@@ -164,8 +164,11 @@ class WholeIteration:
             c.obs_normalizer.refresh()
         if c.reward_normalizer is not None:
             c.reward_normalizer.moments.count = it.reward_moments.count
-        ended = self._episodes[: it.n_episodes * _EPISODE.size]
-        c.collected(self._actions, [*map(Episode._make, _EPISODE.iter_unpack(ended))])
+        episodes: list[Episode] = []
+        if ended := it.n_episodes:
+            read = _EPISODE.iter_unpack(self._episodes[: ended * _EPISODE.size])
+            episodes = [*map(Episode._make, read)]
+        c.collected(self._actions, episodes)
 
     def _error(self) -> Exception:
         it = self.it

@@ -15,13 +15,22 @@ import re
 import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dressage.errors import RunError
-from dressage.runs.files import read_bytes, read_json, sync_folder, write_json, writing
+from dressage.runs.files import (
+    at_once,
+    read_bytes,
+    read_json,
+    sync_file,
+    sync_folder,
+    write_json,
+    writing,
+)
 from dressage.runs.segments import FOLDER as SEGMENTS
 from dressage.runs.segments import Entry, is_segment, keep_segments, segment_bytes
 from dressage.runs.tensors import Arrays, parse_tensors, write_tensors
@@ -79,7 +88,7 @@ def save_checkpoint(
                 if not _PART_NAME.fullmatch(part):
                     raise ValueError(f"{part!r} is not a name for a part of a checkpoint")
                 name = f"{part}.safetensors"
-                sha256, size = write_tensors(temporary / name, arrays, durable)
+                sha256, size = write_tensors(temporary / name, arrays, durable=False)
                 files[name] = {"sha256": sha256, "bytes": size}
             manifest = {
                 "format": FORMAT,
@@ -89,8 +98,11 @@ def save_checkpoint(
                 "files": files,
                 "segments": dict(segments or {}),
             }
-            # also makes the folder's names durable
-            write_json(temporary / MANIFEST, manifest, durable)
+            write_json(temporary / MANIFEST, manifest, durable=False)
+            if durable:
+                whole = [temporary / name for name in (*files, MANIFEST)]
+                names = partial(sync_folder, temporary)
+                at_once([*(partial(sync_file, path) for path in whole), names])
             if target.exists():
                 os.rename(target, folder / f".old-{int(env_steps)}")
             os.rename(temporary, target)

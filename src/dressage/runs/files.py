@@ -13,7 +13,7 @@ import math
 import os
 import stat
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,25 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def sync_file(path: Path) -> None:
+    """Make a file's content durable that was written before."""
+    handle = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def at_once(waits: Sequence[Callable[[], None]]) -> None:
+    """Calls what waits for the disk, which takes hardly longer for many files than for one."""
+    from concurrent.futures import ThreadPoolExecutor  # late: most commands write nothing
+
+    if waits:
+        with ThreadPoolExecutor(len(waits)) as threads:
+            for waiting in [threads.submit(wait) for wait in waits]:
+                waiting.result()
 
 
 def write_atomic(path: Path, content: bytes | str, durable: bool = True) -> None:
@@ -163,10 +182,13 @@ def write_json(path: Path, value: Any, durable: bool = True) -> None:
 
 
 class AppendLog:
-    """A file that only grows. Each `write` reaches the system at once; `sync` reaches the disk."""
+    """A file that only grows. Each `write` reaches the system at once; `sync` reaches the disk.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    `durable`: all that the file holds is on the disk; to sync it in vain takes as long.
+    """
+
+    def __init__(self, path: Path, durable: bool = False) -> None:
+        self.path, self.durable = path, durable
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         with writing(path):
             self._handle: int | None = os.open(path, flags, 0o644)
@@ -182,6 +204,7 @@ class AppendLog:
 
     def write(self, text: str) -> None:
         handle, start = self._open(), self.offset()
+        self.durable = False
         with writing(self.path):
             try:
                 write_all(handle, text.encode())
@@ -194,6 +217,7 @@ class AppendLog:
     def sync(self) -> None:
         with writing(self.path):
             os.fsync(self._open())
+        self.durable = True
 
     def truncate(self, offset: int) -> None:
         """Cut back to `offset`; a file that is shorter has lost data and is refused."""
@@ -203,6 +227,7 @@ class AppendLog:
                 f"{self.path} has {size} bytes, but the checkpoint was made at {offset}: the file "
                 "was shortened since. Resume from an earlier checkpoint."
             )
+        self.durable = False
         with writing(self.path):
             os.ftruncate(self._open(), offset)
 

@@ -16,6 +16,7 @@ import datetime
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,9 +27,11 @@ from dressage.errors import RunError
 from dressage.runs import checkpoint
 from dressage.runs.files import (
     AppendLog,
+    at_once,
     json_text,
     read_bytes,
     read_json,
+    sync_folder,
     write_atomic,
     write_json,
     writing,
@@ -67,6 +70,7 @@ class RunWriter:
     _columns: dict[str, None]  # the names in their order, found as quickly as in a set
     _rows: list[list[Any]]  # of metrics.csv, which wait
     _episodes: list[str]  # lines of episodes.csv, which wait
+    _name_is_new = False  # metrics.csv was replaced, and a power failure may bring the old one back
 
     def __init__(
         self,
@@ -107,7 +111,7 @@ class RunWriter:
             }
             for name, line in first_lines.items():  # over what a crash before this may have left
                 write_atomic(path / name, line)
-            self._logs = {name: AppendLog(path / name) for name in LOGS}
+            self._logs = {name: AppendLog(path / name, durable=True) for name in LOGS}
             self.status("running")
             self._write_config(config, sources or {})  # last: a directory is a run from here on
         except BaseException:
@@ -196,8 +200,11 @@ class RunWriter:
         header, *lines = bytes(read_bytes(path)).decode().splitlines()
         wider = [",".join([header, *new]), *(line + "," * len(new) for line in lines)]
         self._logs["metrics.csv"].close()
+        # Every run's first row comes here: where there are no others, none can be lost either.
+        durable = bool(lines)
+        self._name_is_new |= not durable
         try:
-            write_atomic(path, "\n".join(wider) + "\n")
+            write_atomic(path, "\n".join(wider) + "\n", durable)
         finally:  # with the old content if the disk is full
             self._logs["metrics.csv"] = AppendLog(path)
         self._columns = columns
@@ -261,8 +268,11 @@ class RunWriter:
 
     def sync(self) -> None:
         self.flush()
-        for log in self._logs.values():
-            log.sync()
+        waits = [log.sync for log in self._logs.values() if not log.durable]
+        if self._name_is_new:
+            waits.append(partial(sync_folder, self.path))
+        at_once(waits)
+        self._name_is_new = False
 
     def offsets(self) -> dict[str, int]:
         """Where the logs end, for a checkpoint's manifest."""

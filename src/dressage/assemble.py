@@ -18,11 +18,12 @@ from dressage.core.trainer import Trainer
 from dressage.envs.backends import choose_backend, open_batch, same_trajectories
 from dressage.envs.batch import EnvBatch
 from dressage.envs.make import EnvRecipe, env_spec_info, import_named
+from dressage.envs.process import available_cores
 from dressage.envs.restore import Restored, Verdict, probe_determinism
 from dressage.errors import ConfigError, DressageError, EnvError, RunError
 from dressage.lazy import torch
 from dressage.native import env_batch, face
-from dressage.native.algorithm import NativeAlgorithm, why_not
+from dressage.native.algorithm import NATIVE, on_native, why_not
 from dressage.presets.resolve import Resolved, resolve, unaliased
 from dressage.runs.checkpoint import (
     Checkpoint,
@@ -62,7 +63,16 @@ class Session:
             batch.close()
         self.writer.close()
         if self.threads_before is not None:
-            torch.set_num_threads(self.threads_before)
+            use_threads(self.threads_before, of_parts=1)
+
+
+def use_threads(of_torch: int, of_parts: int) -> None:
+    """How many threads torch uses in an operation, and how many batches of images are shared out
+    to: parts of a fixed size, forward and backward."""
+    from dressage.nets import parts
+
+    torch.set_num_threads(of_torch)
+    parts.use_threads(of_parts)
 
 
 def make_recipe(resolved: Resolved, env: Any = None, trust: bool = True) -> EnvRecipe:
@@ -439,7 +449,10 @@ def _session(
     threads_before = None
     if engine.name == "torch":
         threads_before = torch.get_num_threads()
-        torch.set_num_threads(1 if isinstance(run.threads, str) else run.threads)
+        if isinstance(run.threads, str):
+            use_threads(1, of_parts=available_cores())  # no result depends on the number of these
+        else:
+            use_threads(run.threads, of_parts=1)
     learner = make_learner(resolved, spec, rng, trust)
     collector.use_carry(resolved.algo.carry_size(learner))
     own = [_make_callback(name, trust) for name in run.callbacks]

@@ -63,6 +63,19 @@ CASES: dict[str, dict[str, Any]] = {
     "pong": {**ATARI, "env": "ALE/Pong-v5", "wrappers": ["time_limit:200", "atari"]},
     # lives: evaluations leave games unfinished, and resets go on with them
     "breakout": {**ATARI, "env": "ALE/Breakout-v5", "wrappers": ["atari"]},
+    # minibatches large enough to be shared out to threads
+    "breakout-in-parts": {
+        **ATARI,
+        "env": "ALE/Breakout-v5",
+        "wrappers": ["atari"],
+        "n_envs": 4,
+        "n_steps": 64,
+        "batch_size": 256,
+        "env_steps": 768,
+        "checkpoint_every": 256,
+        "eval_every": 0,
+        "stop_at": 300,
+    },
     "minigrid": {"env": "MiniGrid-Empty-Random-5x5-v0", "wrappers": ["minigrid_image", "flatten"]},
     "own-hidden-state": {"env": "own_envs:leveled", **NORMALISED},
     "own-wrapper": {

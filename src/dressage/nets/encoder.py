@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from dressage.errors import ConfigError
 from dressage.nets.mlp import make_activation
+from dressage.nets.parts import in_parts
 
 
 class Cnn(nn.Module):
@@ -42,7 +43,11 @@ class Cnn(nn.Module):
 
     def forward(self, image: Tensor) -> Tensor:
         lead = image.shape[:-3]
-        x = image.reshape(-1, *image.shape[-3:])
+        x = in_parts(self._linear, image.reshape(-1, *image.shape[-3:]), self)
+        return self.activation(x).reshape(*lead, -1)  # type: ignore[no-any-return]
+
+    def _linear(self, x: Tensor) -> Tensor:
+        """Up to the last activation, which is outside: the Learner watches its units."""
         if in_blocks(x, self.conv[0]):  # type: ignore[arg-type]
             x = conv_of_blocks(x, self.conv[0])  # type: ignore[arg-type]
         else:
@@ -51,7 +56,7 @@ class Cnn(nn.Module):
             x = self.conv[0](x / 255.0)
         for layer in islice(self.conv, 1, None):
             x = layer(x)
-        return self.activation(self.linear(x)).reshape(*lead, -1)  # type: ignore[no-any-return]
+        return self.linear(x)  # type: ignore[no-any-return]
 
 
 BLOCK = 4  # pixels a side

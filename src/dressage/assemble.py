@@ -23,7 +23,7 @@ from dressage.envs.restore import Restored, Verdict, probe_determinism
 from dressage.errors import ConfigError, DressageError, EnvError, RunError
 from dressage.lazy import torch
 from dressage.native import env_batch, face
-from dressage.native.algorithm import NATIVE, on_native, why_not
+from dressage.native.algorithm import NativeAlgorithm, why_not
 from dressage.presets.resolve import Resolved, resolve, unaliased
 from dressage.runs.checkpoint import (
     Checkpoint,

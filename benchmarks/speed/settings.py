@@ -26,6 +26,7 @@ PROGRAMS: dict[str, Program] = {
         "run_dressage.py", None, {"engine": "native", "threads": 2}
     ),
     "dressage-torch": Program("run_dressage.py", None, {"engine": "torch"}),
+    "dressage-torch-1thread": Program("run_dressage.py", None, {"engine": "torch", "threads": 1}),
     "dressage-torch-2threads": Program("run_dressage.py", None, {"engine": "torch", "threads": 2}),
     # the peers do not evaluate while they train; this shows what it costs us, who do by default
     "dressage-native-evaluating": Program(
@@ -251,7 +252,7 @@ SETTINGS: dict[str, Setting] = {
     ),
     "atari": Setting(
         env="ALE/Breakout-v5",
-        env_steps=5 * 8 * 128,
+        env_steps=4 * 8 * 128,
         n_envs=8,
         n_steps=128,
         hyper={
@@ -266,12 +267,12 @@ SETTINGS: dict[str, Setting] = {
         wrappers=("atari",),
         programs=(
             "dressage-torch",
-            "dressage-torch-2threads",
+            "dressage-torch-1thread",
             "sb3",
             "sb3-2threads",
             "sb3-subproc-2threads",
         ),
-        wanted={"dressage-torch": 2.0, "dressage-torch-2threads": 2.0},
+        wanted={"dressage-torch": 2.0},
         family="atari",
         source="RL-Zoo3 hyperparams/ppo.yml, atari",
     ),
@@ -283,8 +284,8 @@ SETTINGS: dict[str, Setting] = {
         hyper={**CARTPOLE_ZOO, "recurrent": "lstm", "hidden_size": 256},
         ours={"sequence_length": 32},  # the whole rollout, as in sb3-contrib
         wrappers=("mask_velocity",),
-        programs=("dressage-torch", "dressage-torch-2threads", "sb3", "sb3-2threads"),
-        wanted={"dressage-torch": 1.5, "dressage-torch-2threads": 1.5},
+        programs=("dressage-torch", "sb3", "sb3-2threads"),
+        wanted={"dressage-torch": 1.5},
         family="recurrent",
         source="RL-Zoo3 hyperparams/ppo_lstm.yml, CartPoleNoVel-v1 (sb3-contrib, 256 units)",
     ),

@@ -153,7 +153,7 @@ class RunConfig(Settings):
     )
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, mps")
     threads: Count | Auto = Field(
-        "auto", description="of an update; auto: one for torch, the fastest number for native"
+        "auto", description="of an update; auto: whatever is fast and changes no result"
     )
     precision: Literal["fp32", "bf16", "fp16"] = Field("fp32", description="of losses and networks")
     compile: bool = Field(False, description="torch.compile the losses")

@@ -23,6 +23,15 @@ from jobs import Benchmark, Job
 
 SIDES = ("dressage", "sb3")
 BENCHMARK = Benchmark(__file__, {"setting": None, "side": SIDES})
+SB3_NAMES = {
+    "ppo": "PPO",
+    "a2c": "A2C",
+    "sac": "SAC",
+    "td3": "TD3",
+    "ddpg": "DDPG",
+    "tqc": "TQC",
+    "crossq": "CrossQ",
+}
 POINTS = 20  # of a stored curve, evenly spaced over the budget
 HELD_OUT_EPISODES = 50
 
@@ -110,6 +119,19 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
 }
 
+# Off-policy on Pendulum: the networks and rates of both sides are the same, and so is the noise.
+OFF_POLICY: dict[str, Any] = {
+    "env": "Pendulum-v1",
+    "env_steps": 6_000,
+    "n_envs": 1,
+    "ours": {"engine": "torch", "net_arch": [256, 256]},
+    "theirs": {"policy_kwargs": {"net_arch": [256, 256]}},
+}
+PENDULUM = {"learning_rate": 1e-3, "learning_starts": 500, "buffer_size": 20_000}
+for algo in ("sac", "td3", "ddpg", "tqc", "crossq"):
+    noise = {"noise_std": 0.1} if algo in ("td3", "ddpg") else {}
+    SETTINGS[f"pendulum-{algo}"] = {**OFF_POLICY, "algo": algo, "settings": PENDULUM | noise}
+
 
 def train_ours(setting: dict[str, Any], seed: int, folder: str) -> dict[str, Any]:
     import dressage
@@ -145,16 +167,15 @@ def train_ours(setting: dict[str, Any], seed: int, folder: str) -> dict[str, Any
 
 
 def train_sb3(setting: dict[str, Any], seed: int, folder: str) -> dict[str, Any]:
+    import sb3_contrib
+    import stable_baselines3
     import torch
-    from stable_baselines3 import A2C, PPO
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.logger import configure
     from stable_baselines3.common.vec_env import VecNormalize
 
     torch.set_num_threads(1)
     recurrent = setting.get("recurrent", False)
-    if recurrent:
-        from sb3_contrib import RecurrentPPO
     maker: Any = setting["env"]
     if setting.get("wrappers"):
         from dressage.envs.make import EnvRecipe
@@ -165,7 +186,13 @@ def train_sb3(setting: dict[str, Any], seed: int, folder: str) -> dict[str, Any]
     settings = {key: sb3_value(value) for key, value in setting["settings"].items()}
     if setting.get("normalize"):
         env = VecNormalize(env, gamma=settings.get("gamma", 0.99))
-    kind = {"ppo": RecurrentPPO if recurrent else PPO, "a2c": A2C}[setting.get("algo", "ppo")]
+    if "noise_std" in settings:
+        from stable_baselines3.common.noise import NormalActionNoise
+
+        zero = np.zeros(env.action_space.shape)
+        settings["action_noise"] = NormalActionNoise(zero, zero + settings.pop("noise_std"))
+    name = "RecurrentPPO" if recurrent else SB3_NAMES[setting.get("algo", "ppo")]
+    kind = getattr(sb3_contrib if hasattr(sb3_contrib, name) else stable_baselines3, name)
     policy = "MlpLstmPolicy" if recurrent else "MlpPolicy"
     model = kind(policy, env, seed=seed, device="cpu", **settings, **setting.get("theirs", {}))
     model.set_logger(configure(folder, ["csv"]))
@@ -233,11 +260,10 @@ def one(name: str, side: str, seed: int) -> None:
         train = train_ours if side == "dressage" else train_sb3
         result = train(SETTINGS[name], seed, folder)
     result |= {"setting": name, "side": side, "seed": seed}
-    peer = "sb3-contrib" if SETTINGS[name].get("recurrent") else "stable-baselines3"
     BENCHMARK.save(
         (name, side, seed),
         result,
-        packages=("dressage", peer, "torch", "gymnasium", "numpy"),
+        packages=("dressage", "stable-baselines3", "sb3-contrib", "torch", "gymnasium", "numpy"),
         by=f"python benchmarks/curves.py one {name} {side} {seed}",
     )
     print(

@@ -8,15 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from gymnasium import spaces
 from torch import nn
 
-from dressage.algos import crossq, ddpg, sac, td3, tqc
+from dressage.algos import crossq, ddpg, sac, sac_discrete, td3, tqc
 from dressage.core.learner import Learner
 from dressage.core.rng import Rng
+from dressage.core.spec import TaskSpec
 from dressage.core.steps import Steps
+from dressage.envs.spaces import ActionCodec, ObsCodec
+from dressage.errors import ConfigError
 from dressage.explore.action_noise import action_noise, explored
 from dressage.explore.parameter_noise import adapt, add_parameter_noise, interval_passed, perturb
 from dressage.nets.batch_norm import BatchRenorm, learning_statistics
+from dressage.nets.choices import ChoiceActor, ChoiceCritics
+from dressage.nets.continuous import Critics, GaussianActor
+from dressage.nets.initialise import build
 
 RNG = Rng(0)
 B, D, A, E = 12, 3, 2, 2
@@ -56,12 +63,12 @@ def policy(name: str, obs: np.ndarray) -> np.ndarray:
 
 
 def nets(gaussian: bool) -> dict[str, Any]:
-    def gauss(obs: torch.Tensor) -> Any:
+    def noisy(obs: torch.Tensor, noise: torch.Tensor) -> Any:
         mean = obs @ t(POLICIES["actor"])
-        return SimpleNamespace(mean=mean, std=t(STD).expand_as(mean))
+        return SimpleNamespace(mean=mean, std=t(STD).expand_as(mean)), noise
 
     plain = {name: lambda obs, name=name: torch.tanh(obs @ t(POLICIES[name])) for name in POLICIES}
-    actors = {"actor": gauss} if gaussian else plain
+    actors = {"actor": SimpleNamespace(noisy=noisy)} if gaussian else plain
     return {"critic": LinearCritics("critic"), "target": LinearCritics("target"), **actors}
 
 
@@ -300,3 +307,102 @@ def test_batch_renormalisation_corrects_to_the_running_statistics() -> None:
     after = layer(t(first)).detach().numpy()
     assert after == pytest.approx((first - mean) / np.sqrt(variance + 1e-3))
     assert int(layer.passes) == 2
+
+
+# -- choices -------------------------------------------------------------------------------------
+
+
+def spec_of(action: Any) -> TaskSpec:
+    obs = ObsCodec.from_space(spaces.Box(-1, 1, (D,)))
+    return TaskSpec(obs, ActionCodec.from_space(action), True)
+
+
+def test_discrete_sac_with_two_choices_and_masks() -> None:
+    """A choice of 2 beside one of 3."""
+    cfg = sac_discrete.Config(net_arch=[])
+    spec = spec_of(spaces.MultiDiscrete([2, 3]))
+    makers = {"critic": ChoiceCritics, "target": ChoiceCritics}
+    networks: dict[str, Any] = {
+        name: build(lambda make=make: make(spec, cfg, E), name, RNG, False).double()  # type: ignore[misc]
+        for name, make in makers.items()
+    }
+    networks["actor"] = build(lambda: ChoiceActor(spec, cfg), "actor", RNG, False).double()
+    steps, n = batch()
+    taken = np.stack((RNG.integers("two", B, 2), RNG.integers("three", B, 3)), 1)
+    mask = RNG.uniform("mask", (B, 5)) < 0.6
+    mask[:, [0, 2]] = True
+    extras = steps.extras | {"mask": t(mask), "next_mask": t(mask)}
+    steps = steps._replace(action=t(taken.astype(np.float64)), extras=extras)
+
+    def values(name: str, obs: np.ndarray) -> np.ndarray:
+        layer = networks[name].mlp.layers[0]
+        weight, bias = layer.weight.detach().numpy(), layer.bias.detach().numpy()
+        return np.stack([obs @ weight[i] + bias[i] for i in range(E)])
+
+    def soft(name: str, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        layer = networks["actor"].logits
+        logits = obs @ layer.weight.detach().numpy().T + layer.bias.detach().numpy()
+        q, value, entropy = values(name, obs).min(0), 0.0, 0.0
+        for part in (slice(0, 2), slice(2, 5)):
+            p = np.exp(logits[:, part]) * mask[:, part]
+            p /= p.sum(-1, keepdims=True)
+            log_p = np.log(np.where(p > 0, p, 1.0))
+            value += (p * (q[:, part] - 0.3 * log_p)).sum(-1) / 2
+            entropy -= (p * log_p).sum(-1)
+        return np.asarray(value), np.asarray(entropy)
+
+    alpha = torch.tensor(0.3)
+    loss, _ = sac_discrete.critic_loss(networks, steps, alpha)
+    target = n.reward + n.discount * soft("target", n.next_obs)[0]
+    q = values("critic", n.obs)
+    chosen = np.stack((q[:, np.arange(B), taken[:, 0]], q[:, np.arange(B), 2 + taken[:, 1]]), -1)
+    error = target[:, None] - chosen
+    expected = 0.5 * (n.weight * (error**2).mean(-1)).mean(-1).sum()
+    assert loss.item() == pytest.approx(expected, rel=1e-5)
+
+    loss, metrics = sac_discrete.actor_loss(networks, steps, alpha)
+    value, entropy = soft("critic", n.obs)
+    assert loss.item() == pytest.approx(-value.mean(), rel=1e-5)
+    assert metrics["log_prob"].numpy() == pytest.approx(-entropy, rel=1e-5)
+    counts = np.log(mask[:, :2].sum(-1)) + np.log(mask[:, 2:].sum(-1))
+    aimed = sac_discrete.target_entropy((2, 3), steps, cfg)
+    assert aimed == pytest.approx(0.98 * counts.mean(), rel=1e-5)
+
+
+# -- networks ------------------------------------------------------------------------------------
+
+
+def test_state_dependent_exploration() -> None:
+    cfg = sac.Config(net_arch=[4], use_sde=True, log_std_init=-0.5)
+    actor = build(lambda: GaussianActor(spec_of(spaces.Box(-1, 1, (A,))), cfg), "actor", RNG, False)
+    obs = torch.from_numpy(RNG.normal("sde", (B, D)))
+    matrix = torch.from_numpy(RNG.normal("matrix", (4, A)))
+    features = actor.torso(obs, None, None)[0].detach().numpy()
+    actions, normal = actor.noisy(obs, matrix)
+    added = (actions.std * normal).detach().numpy()
+    assert added == pytest.approx(features @ (np.exp(-0.5) * matrix.numpy()), abs=1e-6)
+    std = np.sqrt((features**2) @ np.full((4, A), np.exp(-1.0)) + 1e-6)
+    assert actions.std.detach().numpy() == pytest.approx(std, rel=1e-5)
+    each = actor.noisy(obs, matrix.expand(B, -1, -1))[1]  # one matrix for each row
+    assert each.detach().numpy() == pytest.approx(normal.detach().numpy(), abs=1e-6)
+
+
+def test_the_first_critics_alone() -> None:
+    cfg = td3.Config(net_arch=[5], layer_norm=True)
+    critics = build(lambda: Critics(spec_of(spaces.Box(-1, 1, (A,))), cfg, 3), "critic", RNG, False)
+    obs, action = (torch.from_numpy(RNG.normal(name, (B, k))) for name, k in (("o", D), ("a", A)))
+    every, first = critics(obs, action), critics(obs, action, members=1)
+    assert first.shape == (1, B)
+    assert torch.allclose(every[:1], first, atol=1e-6)
+    assert not torch.allclose(every[0], every[1], atol=1e-3)
+
+
+@pytest.mark.parametrize("module", [sac, td3, ddpg, tqc, crossq, sac_discrete])
+def test_recurrence_is_an_algorithm_of_its_own(module: Any) -> None:
+    with pytest.raises(ConfigError, match="algo=recurrent_"):
+        module.check(module.Config(recurrent="gru"), 1)
+
+
+def test_tqc_must_keep_a_quantile() -> None:
+    with pytest.raises(ConfigError, match="at most 24"):
+        tqc.check(tqc.Config(top_quantiles_to_drop_per_net=25), 1)

@@ -22,6 +22,7 @@ ALGORITHMS = {
     "ddpg": "dressage.algos.ddpg",
     "tqc": "dressage.algos.tqc",
     "crossq": "dressage.algos.crossq",
+    "sac_discrete": "dressage.algos.sac_discrete",
 }
 REQUIRED = (
     "Config",

@@ -90,7 +90,8 @@ def new_learner(
     """A learner with the groups `actor` and `critic`, their first weights drawn by name."""
     from dressage.nets.initialise import build
 
-    bounded_actions(task.spec)
+    if task.spec.action.continuous:
+        bounded_actions(task.spec)
     learner = Learner(device=task.device, precision=task.run.precision, compile=task.run.compile)
     for name, make in {"actor": actor, "critic": critic}.items():
         net = learner.add_net(name, build(make, name, task.rng, cfg.ortho_init))

@@ -25,11 +25,12 @@ from dressage.algos.continuous import (
     learn,
     new_learner,
 )
-from dressage.algos.off_policy import memory, prepare, rollout_length, tensor
+from dressage.algos.off_policy import memory, prepare, rollout_length
 from dressage.algos.sac import (
     ENTROPY_METRICS,
     ENTROPY_METRICS_AT_TIMES,
     EntropySettings,
+    SdeSettings,
     act,
     add_temperature,
     drawn,
@@ -37,6 +38,7 @@ from dressage.algos.sac import (
     noise,
     target_entropy,
     temperature,
+    update_noise,
 )
 from dressage.algos.sac import actor_loss as soft_actor_loss
 from dressage.core.algorithm import Needs, Task
@@ -66,7 +68,7 @@ __all__ = [
 ]
 
 
-class Config(ContinuousSettings, EntropySettings):
+class Config(ContinuousSettings, EntropySettings, SdeSettings):
     """Settings of CrossQ; the defaults are sb3-contrib's."""
 
     net_arch: list[Count] | dict[str, list[Count]] = Field(
@@ -156,7 +158,7 @@ def update(learner: Learner, memory: Replay, rng: Rng, cfg: Config) -> list[Metr
     entropy = target_entropy(learner, cfg)
 
     def update_once(batch: Steps, index: int) -> list[Metrics]:
-        normal = tensor(learner, rng.normal("crossq", (2, *batch.action.shape), index))
+        normal = update_noise(learner, rng, "crossq", batch, index)
         alpha = temperature(learner, cfg)
         made = [learner.step("critic", critic_loss, batch, normal[0], alpha)]
         if index % cfg.policy_delay == 0:

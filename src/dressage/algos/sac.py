@@ -37,6 +37,7 @@ from dressage.algos.off_policy import (
     rollout_length,
     tensor,
 )
+from dressage.algos.on_policy import sde_matrix
 from dressage.core.algorithm import Needs, Task
 from dressage.core.collector import Acted
 from dressage.core.config import Settings
@@ -80,7 +81,19 @@ class EntropySettings(Settings):
     )
 
 
-class Config(ContinuousSettings, TargetSettings, EntropySettings):
+class SdeSettings(Settings):
+    """State-dependent exploration, Raffin et al. 2021 (arXiv 2005.05719)."""
+
+    GROUP: ClassVar[str] = "exploration"
+
+    use_sde: bool = Field(False, description="state-dependent exploration (gSDE)")
+    sde_sample_freq: int = Field(
+        -1, description="gSDE: vector steps between its noise matrices; -1: train_freq"
+    )
+    log_std_init: float = Field(-3.0, description="gSDE: log of the first deviations")
+
+
+class Config(ContinuousSettings, TargetSettings, EntropySettings, SdeSettings):
     """Settings of SAC; the defaults are the paper's."""
 
 
@@ -92,14 +105,15 @@ NEEDS = Needs(
     metrics=(*METRICS, *ENTROPY_METRICS),
     metrics_at_times=(*METRICS_AT_TIMES, *ENTROPY_METRICS_AT_TIMES),
     preview=True,
+    native="sac",
 )
 
 
 class ActorNoise(NamedTuple):
-    """Random numbers for acting in N environments: `[N, A]`; `uniform` while all is random."""
+    """Random numbers for acting in N environments."""
 
-    normal: npt.NDArray[np.float32]
-    uniform: npt.NDArray[np.float32] | None
+    normal: npt.NDArray[np.float32]  # [N, A], or gSDE's matrices [N, features, A]
+    uniform: npt.NDArray[np.float32] | None  # [N, A]: the actions themselves while all are random
 
 
 def init(task: Task, cfg: Config) -> Learner:
@@ -127,11 +141,16 @@ def add_temperature(learner: Learner, cfg: Any) -> None:
         learner.add_group("alpha", {"alpha": net}, cfg)
 
 
-def noise(rng: Rng, index: int, n_envs: int, learner: Learner, cfg: Config) -> ActorNoise:
-    shape = n_envs, learner.nets["actor"].mean.out_features
+def noise(rng: Rng, index: int, n_envs: int, learner: Learner, cfg: Any) -> ActorNoise:
+    actor = learner.nets["actor"]
     if random_now(cfg, index, n_envs):
+        shape = n_envs, actor.mean.out_features
         uniform = 2.0 * rng.uniform("act/uniform", shape, index) - 1.0
         return ActorNoise(uniform, uniform)
+    shape = n_envs, *actor.noise_shape()
+    if actor.use_sde:
+        every = cfg.train_freq if cfg.sde_sample_freq < 1 else cfg.sde_sample_freq
+        return ActorNoise(sde_matrix(rng.seed, shape, index // every), None)
     return ActorNoise(rng.normal("act/normal", shape, index), None)
 
 
@@ -140,16 +159,25 @@ def act(learner: Learner, obs: Tree, carry: Any, mask: Any, noise: ActorNoise | 
     if noise is not None and noise.uniform is not None:
         return Acted(noise.uniform, None, {})
     with torch.inference_mode():
-        actions = learner.nets["actor"](tensor(learner, obs))
+        x, actor = tensor(learner, obs), learner.nets["actor"]
         if noise is None:
-            return Acted(actions.mode().cpu().numpy(), None, {})
-        normal = tensor(learner, noise.normal)
+            return Acted(actor(x).mode().cpu().numpy(), None, {})
+        actions, normal = actor.noisy(x, tensor(learner, noise.normal))
         return Acted(actions.sample(normal[:, :0], normal).cpu().numpy(), None, {})
 
 
-def drawn(nets: dict[str, Any], obs: Any, normal: Tensor) -> tuple[Tensor, Tensor]:
+def update_noise(learner: Learner, rng: Rng, stream: str, batch: Steps, index: int) -> Tensor:
+    """What an update draws its actions with: `[2, B, A]` for the successors and for the states;
+    with gSDE `[2, features, A]`, one matrix for the whole batch."""
+    actor = learner.nets["actor"]
+    each = () if actor.use_sde else batch.reward.shape
+    found: Tensor = tensor(learner, rng.normal(stream, (2, *each, *actor.noise_shape()), index))
+    return found
+
+
+def drawn(nets: dict[str, Any], obs: Any, noise: Tensor) -> tuple[Tensor, Tensor]:
     """Actions `[B, A]` of the policy, and their log-probabilities `[B]`."""
-    actions = nets["actor"](obs)
+    actions, normal = nets["actor"].noisy(obs, noise)
     x = actions.mean + actions.std * normal
     return torch.tanh(x), squashed_log_prob(x, actions.mean, actions.std)
 
@@ -214,7 +242,7 @@ def update(learner: Learner, memory: Replay, rng: Rng, cfg: Config) -> list[Metr
     entropy = target_entropy(learner, cfg)
 
     def update_once(batch: Steps, index: int) -> list[Metrics]:
-        normal = tensor(learner, rng.normal("sac", (2, *batch.action.shape), index))
+        normal = update_noise(learner, rng, "sac", batch, index)
         alpha = temperature(learner, cfg)
         made = [learner.step("critic", critic_loss, batch, normal[0], alpha)]
         made += improve_policy(learner, actor_loss, (batch, normal[1], alpha), entropy, cfg)

@@ -26,12 +26,13 @@ from dressage.algos.continuous import (
     learn,
     new_learner,
 )
-from dressage.algos.off_policy import memory, prepare, rollout_length, tensor
+from dressage.algos.off_policy import memory, prepare, rollout_length
 from dressage.algos.qr_dqn import quantile_huber
 from dressage.algos.sac import (
     ENTROPY_METRICS,
     ENTROPY_METRICS_AT_TIMES,
     EntropySettings,
+    SdeSettings,
     act,
     actor_loss,
     add_temperature,
@@ -40,6 +41,7 @@ from dressage.algos.sac import (
     noise,
     target_entropy,
     temperature,
+    update_noise,
 )
 from dressage.core.algorithm import Needs, Task
 from dressage.core.config import Count
@@ -69,7 +71,7 @@ __all__ = [
 ]
 
 
-class Config(ContinuousSettings, TargetSettings, EntropySettings):
+class Config(ContinuousSettings, TargetSettings, EntropySettings, SdeSettings):
     """Settings of TQC; the defaults are sb3-contrib's."""
 
     n_critics: Count = Field(2, description="whose quantiles are put together")
@@ -149,7 +151,7 @@ def update(learner: Learner, memory: Replay, rng: Rng, cfg: Config) -> list[Metr
     entropy, dropped = target_entropy(learner, cfg), cfg.top_quantiles_to_drop_per_net
 
     def update_once(batch: Steps, index: int) -> list[Metrics]:
-        normal = tensor(learner, rng.normal("tqc", (2, *batch.action.shape), index))
+        normal = update_noise(learner, rng, "tqc", batch, index)
         alpha = temperature(learner, cfg)
         made = [learner.step("critic", critic_loss, batch, normal[0], alpha, dropped)]
         improving = (batch, normal[1], alpha, mean_of_critics)

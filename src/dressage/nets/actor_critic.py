@@ -70,17 +70,24 @@ class ActionHead(nn.Module):
             log_probs = categorical_log_probs(self.logits(features), self.categories, mask)
         if self.continuous:
             mean = self.mean(features)
-            if self.use_sde:  # Raffin et al. 2021, equation 8: the variance that the matrix implies
-                variance = features.detach().square() @ self.log_std.exp().square()
-                std = (variance + STD_FLOOR).sqrt()
+            if self.use_sde:
+                std = sde_deviation(self.log_std, features.detach())
             else:
                 std = self.log_std.exp()
         return Actions(log_probs, mean, std, self.squash)
 
     def sde_noise(self, features: Tensor, matrix: Tensor, std: Tensor) -> Tensor:
-        """The normal that `sample` expects, from a noise matrix `[..., features, continuous]`."""
-        noise = torch.einsum("...f,...fa->...a", features, self.log_std.exp() * matrix)
-        return noise / std
+        return sde_noise(self.log_std, features, matrix, std)
+
+
+def sde_deviation(log_std: Tensor, features: Tensor) -> Tensor:
+    """Raffin et al. 2021, equation 8: the deviation of actions that the noise matrix implies."""
+    return (features.square() @ log_std.exp().square() + STD_FLOOR).sqrt()
+
+
+def sde_noise(log_std: Tensor, features: Tensor, matrix: Tensor, std: Tensor) -> Tensor:
+    """The normal that `sample` expects, from a noise matrix `[..., features, continuous]`."""
+    return torch.einsum("...f,...fa->...a", features, log_std.exp() * matrix) / std
 
 
 class ActorCritic(nn.Module):

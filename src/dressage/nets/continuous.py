@@ -8,12 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from dressage.core.spec import TaskSpec
-from dressage.nets.actor_critic import Torso
+from dressage.nets.actor_critic import Torso, sde_deviation, sde_noise
 from dressage.nets.distribution import Actions
 from dressage.nets.encoder import make_encoder
 from dressage.nets.mlp import EnsembleMlp
 
 LOG_STD_MIN, LOG_STD_MAX = -20.0, 2.0  # Haarnoja et al.'s code
+SDE_MEAN = 2.0  # bound of a mean with gSDE, before it is squashed
 
 
 def widths_of(net_arch: Any, part: str) -> list[int]:
@@ -22,20 +23,51 @@ def widths_of(net_arch: Any, part: str) -> list[int]:
 
 
 class GaussianActor(nn.Module):
-    """`obs -> tanh-squashed Gaussian`, whose deviation depends on the observation."""
+    """`obs -> tanh-squashed Gaussian`, whose deviation depends on the observation.
+
+    With `use_sde` (gSDE, Raffin et al. 2021) noise is a matrix times the features, and the
+    deviation is what that implies; means are kept within `SDE_MEAN`, as in SB3.
+    """
 
     def __init__(self, spec: TaskSpec, s: Any, custom: Any = None) -> None:
         super().__init__()
         self.torso = Torso(spec, s, widths_of(s.net_arch, "policy"), custom)
         self.mean = nn.Linear(self.torso.outputs, spec.action.continuous)
-        self.log_std = nn.Linear(self.torso.outputs, spec.action.continuous)
-        self.mean.gain = self.log_std.gain = 0.01  # type: ignore[assignment]
+        self.mean.gain = 0.01  # type: ignore[assignment]
+        self.use_sde = s.use_sde
+        self.log_std: nn.Linear | nn.Parameter
+        if s.use_sde:
+            self.log_std = nn.Parameter(torch.full(self.noise_shape(), s.log_std_init))
+        else:
+            self.log_std = nn.Linear(self.torso.outputs, spec.action.continuous)
+            self.log_std.gain = 0.01  # type: ignore[assignment]
         self.carry_size = self.torso.carry_size
 
+    def noise_shape(self) -> tuple[int, ...]:
+        """Of what one action's noise is drawn from: a number a dimension, or a matrix."""
+        dimensions = self.mean.out_features
+        return (self.torso.outputs, dimensions) if self.use_sde else (dimensions,)
+
     def forward(self, obs: Any) -> Actions:
+        return self.heads(self.torso(obs, None, None)[0])
+
+    def heads(self, features: Tensor) -> Actions:
+        mean = self.mean(features)
+        if isinstance(self.log_std, nn.Parameter):
+            std = sde_deviation(self.log_std, features)
+            return Actions((), mean.clamp(-SDE_MEAN, SDE_MEAN), std, squash=True)
+        std = self.log_std(features).clamp(LOG_STD_MIN, LOG_STD_MAX).exp()
+        return Actions((), mean, std, squash=True)
+
+    def noisy(self, obs: Any, noise: Tensor) -> tuple[Actions, Tensor]:
+        """The distribution, and the normal `[..., A]` that `noise` is to it: itself, or what a
+        matrix `[..., F, A]` makes of the features."""
         features = self.torso(obs, None, None)[0]
-        log_std = self.log_std(features).clamp(LOG_STD_MIN, LOG_STD_MAX)
-        return Actions((), self.mean(features), log_std.exp(), squash=True)
+        actions = self.heads(features)
+        if isinstance(self.log_std, nn.Parameter):
+            assert actions.std is not None
+            return actions, sde_noise(self.log_std, features, noise, actions.std)
+        return actions, noise
 
 
 class DeterministicActor(nn.Module):

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from dressage.core.config import RunConfig
 from dressage.core.hooks import Hook, Moment
 from dressage.core.steps import tree_map
 from dressage.runs.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -47,6 +48,7 @@ TINY: dict[str, Any] = {
     "hidden_size": 4,
     "learning_rate": "linear(0.01, 0.001)",
     "ent_coef": 0.01,
+    "gamma": 0.95,
     "momentum": 0.9,
     "buffer_size": 200,
     "learning_starts": 20,
@@ -115,10 +117,22 @@ CASES = (
 
 def cases(algo: str, settings: Mapping[str, Any] | None = None) -> list[Case]:
     """The cases that an algorithm's NEEDS allow, with `settings` on top of each."""
-    needs = _module(algo).NEEDS
+    module = _module(algo)
+    needs, known = module.NEEDS, {*RunConfig.model_fields, *module.Config.model_fields}
     has = {*needs.actions, *(name for name in ("recurrent", "masks") if getattr(needs, name))}
-    fit = [case for case in CASES if has >= set(case.needs)]
+    fit = [case for case in CASES if has >= set(case.needs) and known >= set(case.settings)]
+    if needs.tabular:
+        fit = [with_discrete(case) for case in fit if "observation" not in case.env_kwargs]
     return [replace(case, settings={**case.settings, **(settings or {})}) for case in fit]
+
+
+def with_discrete(case: Case) -> Case:
+    """The same for a table, which observations are counted in and not scaled."""
+    return replace(
+        case,
+        env_kwargs={**case.env_kwargs, "observation": "discrete"},
+        settings={**case.settings, "normalize_obs": False},
+    )
 
 
 def check_algorithm(
@@ -239,6 +253,8 @@ def demanding_case(algo: str, settings: Mapping[str, Any] | None = None) -> Case
     """The case in which the most parts matter: normalisers on, memory and all actions if it can."""
     needs = _module(algo).NEEDS
     case = Case("demanding", {"action": "discrete"}, {**EVERYTHING, **(settings or {})})
+    if needs.tabular:
+        case = with_discrete(case)
     if "continuous" in needs.actions:
         hybrid = "categorical" in needs.actions
         case = replace(case, env_kwargs={"action": "hybrid_tuple" if hybrid else "continuous"})

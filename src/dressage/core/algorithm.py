@@ -23,6 +23,7 @@ class Needs:
     actions: tuple[str, ...] = ("categorical", "continuous")
     recurrent: bool = False  # takes recurrent=gru or lstm
     masks: bool = False  # honours action masks
+    tabular: bool = False  # has a table: observations must be Discrete
     metrics: tuple[str, ...] = ()  # names it always emits, `*` for one a network
     metrics_at_times: tuple[str, ...] = ()  # names that depend on the settings or the spaces
     preview: bool = False  # no learning curve beside a reference implementation yet

@@ -25,6 +25,7 @@ ACTIONS: dict[str, spaces.Space[Any]] = {
 OBSERVATIONS: dict[str, spaces.Space[Any]] = {
     "vector": spaces.Box(-np.inf, np.inf, (3,), np.float32),
     "image": spaces.Box(0, 255, (8, 8, 1), np.uint8),
+    "discrete": spaces.Discrete(4),
     "dict": spaces.Dict(
         {
             "camera": spaces.Box(0, 255, (8, 8, 3), np.uint8),
@@ -205,6 +206,29 @@ class StayOrLeave(gym.Env):  # type: ignore[misc]
         leaves = int(action) == 1
         reward = 3.0 if leaves else 1.0
         return np.ones(1, np.float32), reward, leaves, not leaves and self.t >= self.LIMIT, {}
+
+
+class Bandit(gym.Env):  # type: ignore[misc]
+    """Five arms that pay 1 with probabilities of 0.1, 0.7, 0.3, 0.5 and 0.2, else 0.
+
+    Ten steps an episode; who always takes the second gets 7 on average, who takes any gets 3.6.
+    """
+
+    LENGTH, CHANCES = 10, (0.1, 0.7, 0.3, 0.5, 0.2)
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Discrete(1)
+        self.action_space = spaces.Discrete(len(self.CHANCES))
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        return 0, {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        reward = float(self.np_random.random() < self.CHANCES[int(action)])
+        return 0, reward, self.t >= self.LENGTH, False, {}
 
 
 class Menu(gym.Env):  # type: ignore[misc]

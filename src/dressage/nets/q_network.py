@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from dressage.core.spec import TaskSpec
-from dressage.core.steps import Tree, tree_map
 from dressage.nets.actor_critic import Torso
 from dressage.nets.noisy import NoisyLinear, make_noisy, noise_size, with_noise
 
@@ -74,29 +73,11 @@ class QNetwork(nn.Module):
             return output.mean(-1)
         return (output.softmax(-1) * self.support).sum(-1)
 
-    # -- recurrent -------------------------------------------------------------------------------
-
     def along(
-        self, obs: Tree, carry: Tensor, first: Tensor, noise: Tensor | None = None
+        self, obs: Any, carry: Tensor, first: Tensor, noise: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """`obs [L, B, …]`, `carry [B, C]`, `first [L, B]` -> outputs and the carries after each
-        step `[L, B, C]`."""
-        cell = self.torso.cell
-        assert cell is not None
+        """Recurrent: `obs [L, B, …]`, `carry [B, C]`, `first [L, B]` -> outputs, next carry."""
         with with_noise(self, noise):
-            x, found = self.torso.encoder(obs), []
-            for t in range(len(first)):
-                carry = cell(x[t : t + 1], carry, first[t : t + 1])[1]
-                found.append(carry)
-            carries = torch.stack(found)
-            # an LSTM's carry begins with its output, a GRU's is its output
-            return self.heads(self.torso.mlp(carries[..., : cell.hidden])), carries
-
-    def after(self, next_obs: Tree, carries: Tensor, noise: Tensor | None = None) -> Tensor:
-        """Outputs for the true successors `[L, B, …]` of steps, each from the carry after its
-        own step: right where an episode ended too, and the next row is of another."""
-        length, rows = carries.shape[:2]
-        flat = tree_map(lambda x: x.reshape(1, length * rows, *x.shape[2:]), next_obs)
-        first = torch.zeros(1, length * rows, dtype=torch.bool, device=carries.device)
-        output, _ = self.along(flat, carries.reshape(length * rows, -1), first, noise)
-        return output.reshape(length, rows, *output.shape[2:])
+            features, after = self.torso(obs, carry, first)
+            assert after is not None
+            return self.heads(features), after

@@ -93,6 +93,7 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     ("train/metrics/q_gap", "return", "last", "Mean predicted action value less the discounted return that followed, on recent steps: overestimation where above zero.", "near zero beside q_mean; a steady rise is overestimation (van Hasselt et al. 2016)"),
     ("train/metrics/td_error_mean", "return", "mean", "Mean absolute TD error of the sampled transitions.", "falls, or follows the scale of the return"),
     ("train/metrics/td_error_max", "return", "max", "Largest absolute TD error of the sampled transitions.", NO_RANGE),
+    ("train/metrics/visited_share", "share", "last", "Share of a table's entries (a state and a choice) that were ever tried.", "rises while exploring; entries that cannot be reached stay out"),
     ("train/metrics/target_drift", "return", "mean", "Mean absolute difference between the network's action values and its target's.", "small beside q_mean; zero means that the target is the network"),
     ("train/metrics/clipped_atoms", "share", "mean", "Probability that C51's targets have beyond v_min and v_max, where it counts as these.", "below 0.01 (guess); above it widen v_min and v_max"),
     ("train/metrics/critic_disagreement", "return", "mean", "Mean absolute difference between the critics of an ensemble.", "small beside q_mean"),

@@ -109,7 +109,7 @@ class Replay:
             if self.sequence_length is None:
                 yield self._transitions(rows, envs, places, weight, cfg.gamma)
             else:
-                yield self._sequences(rows, envs, cfg.gamma)
+                yield self._sequences(rows, envs, places, weight, cfg.gamma)
 
     def feedback(self, place: Rows, error: Floats, cfg: Any) -> None:
         """New priorities from the absolute TD errors `[B]` of a batch's places."""
@@ -163,7 +163,9 @@ class Replay:
             extras,
         )
 
-    def _sequences(self, start: Rows, env: Rows, gamma: float) -> Steps:
+    def _sequences(
+        self, start: Rows, env: Rows, place: Rows, weight: Floats, gamma: float
+    ) -> Steps:
         assert self.sequence_length is not None
         rows = start + np.arange(self.sequence_length)[:, None]  # [L, B]
         envs = np.broadcast_to(env, rows.shape)
@@ -176,6 +178,7 @@ class Replay:
         }
         extras["carry"] = ring.take("extras/carry", start, env)
         extras["discount"] = np.float32(gamma) * ~terminated
+        extras |= {"weight": weight, "place": place}  # of where they begin
         return Steps(
             self._observed("obs", rows, envs),
             ring.take("action", rows, envs),

@@ -23,7 +23,7 @@ from dressage.envs.restore import Restored, Verdict, probe_determinism
 from dressage.errors import ConfigError, DressageError, EnvError, RunError
 from dressage.lazy import torch
 from dressage.native import env_batch, face
-from dressage.native.algorithm import NativeAlgorithm, why_not
+from dressage.native.algorithm import NATIVE, on_native, why_not
 from dressage.presets.resolve import Resolved, resolve, unaliased
 from dressage.runs.checkpoint import (
     Checkpoint,
@@ -342,7 +342,7 @@ def with_engine(resolved: Resolved, spec: TaskSpec, asked: str) -> tuple[Resolve
     why = why or why_not(resolved.algo, spec, resolved.run, resolved.cfg)
     if not why:
         engine = Engine(f"native-{face.library().variant}")
-        return replace(resolved, algo=NativeAlgorithm(resolved.algo)), engine
+        return replace(resolved, algo=on_native(resolved.algo)), engine
     if asked == "native":
         raise ConfigError(f"engine=native cannot train this run ({why}): use engine=auto or torch.")
     return resolved, Engine("torch", why)
@@ -501,7 +501,7 @@ def make_learner(resolved: Resolved, spec: TaskSpec, rng: Rng, trust: bool) -> A
     """The networks of a run, freshly drawn."""
     run = resolved.run
     custom = import_named(run.net, trust=trust, what="network") if run.net else None
-    native = isinstance(resolved.algo, NativeAlgorithm)
+    native = isinstance(resolved.algo, NATIVE)
     task = Task(spec, run, rng, "cpu" if native else pick_device(run.device), custom)
     return resolved.algo.init(task, resolved.cfg)
 

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dressage.core.replay import Replay, ReplaySettings
+from dressage.core.replay.due import GAP_STEPS as GAP_STEPS
+from dressage.core.replay.due import random_now as random_now
+from dressage.core.replay.due import replay_metrics as replay_metrics
+from dressage.core.replay.due import updates_due as updates_due
+from dressage.core.spec import bounded_actions as bounded_actions
 from dressage.core.steps import Steps, tree_map
 from dressage.errors import ConfigError
 from dressage.lazy import torch
@@ -18,9 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from dressage.core.learner import Learner
-    from dressage.core.spec import TaskSpec
 
-GAP_STEPS = 256  # of which values are compared with what really followed
 UPDATE_METRICS = (
     "train/metrics/grad_norm/*",
     "train/metrics/grad_clipped",
@@ -65,19 +66,6 @@ def prepare(learner: Any, steps: Steps, cfg: Any) -> tuple[Steps, dict[str, floa
     return steps, {}
 
 
-def random_now(cfg: ReplaySettings, index: int, n_envs: int) -> bool:
-    """Whether vector step `index` is still one of the random ones at the start."""
-    return index * n_envs < cfg.learning_starts
-
-
-def updates_due(memory: Replay, cfg: ReplaySettings) -> int:
-    """How many updates follow the steps just added; none before `learning_starts`."""
-    n_envs = memory.ring.n_envs
-    if memory.ring.high * n_envs < cfg.learning_starts or not memory.ready:
-        return 0
-    return cfg.train_freq * n_envs if cfg.gradient_steps < 0 else cfg.gradient_steps
-
-
 def tensor(learner: Learner, x: Any) -> Any:
     return tree_map(lambda leaf: torch.from_numpy(leaf).to(learner.device), x)
 
@@ -91,25 +79,6 @@ def td_metrics(q: Tensor, error: Tensor) -> dict[str, Tensor]:
         "train/metrics/td_error_mean": size.mean(),
         "train/metrics/td_error_max": size.max(),
     }
-
-
-def replay_metrics(memory: Replay, place: Any, updates: int, cfg: ReplaySettings) -> Any:
-    """Of the memory and of how often it is used; once a log interval."""
-    return memory.metrics(np.asarray(place)) | {
-        "train/metrics/update_to_data": updates / (cfg.train_freq * memory.ring.n_envs)
-    }
-
-
-def bounded_actions(spec: TaskSpec) -> None:
-    """Refuses actions that a squashed policy cannot reach."""
-    action = spec.action
-    if not np.isfinite(action.high - action.low).all():
-        raise ConfigError(
-            "This algorithm needs bounded actions, and this task has some without bounds: bound "
-            "them in the environment's action space."
-        )
-    if not (np.all(action.low == -1) and np.all(action.high == 1)):
-        raise ConfigError("This algorithm needs actions in [-1, 1]: leave scale_actions=true.")
 
 
 @contextmanager

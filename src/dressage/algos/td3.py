@@ -94,6 +94,7 @@ NEEDS = Needs(
     metrics=METRICS,
     metrics_at_times=(*METRICS_AT_TIMES, *parameter_noise.METRICS),
     preview=True,
+    native="td3",
 )
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dressage.envs.spaces import ActionCodec, ObsCodec
+from dressage.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -29,3 +32,15 @@ class TaskSpec:
         return cls(
             ObsCodec.from_json(data["obs"]), ActionCodec.from_json(data["action"]), data["masked"]
         )
+
+
+def bounded_actions(spec: TaskSpec) -> None:
+    """Refuses actions that a squashed policy cannot reach."""
+    action = spec.action
+    if not np.isfinite(action.high - action.low).all():
+        raise ConfigError(
+            "This algorithm needs bounded actions, and this task has some without bounds: bound "
+            "them in the environment's action space."
+        )
+    if not (np.all(action.low == -1) and np.all(action.high == 1)):
+        raise ConfigError("This algorithm needs actions in [-1, 1]: leave scale_actions=true.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,9 @@ def combined(collected: Sequence[dict[str, Any]]) -> dict[str, float]:
     for metrics in collected:
         for name, value in metrics.items():
             names.setdefault(name, []).append(value)
+    if all(type(value) is float for each in names.values() for value in each):  # no torch needed
+        plain: dict[str, Any] = {"sum": math.fsum, "max": max, "min": min}
+        return {name: plain.get(aggregate_of(name), fmean)(each) for name, each in names.items()}
     ways: dict[str, Any] = {"sum": torch.sum, "max": torch.max, "min": torch.min}
     values = [
         ways.get(aggregate_of(name), torch.mean)(torch.stack(list(map(torch.as_tensor, each))))

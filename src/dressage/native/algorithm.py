@@ -14,7 +14,7 @@ from dressage.core.collector import Acted, Collector
 from dressage.core.memory import Rollout
 from dressage.core.rng import Rng
 from dressage.core.steps import Steps, Tree
-from dressage.native import face, network
+from dressage.native import face, network, off_policy
 from dressage.native.env_batch import NativeBatch
 from dressage.native.iteration import WholeIteration
 from dressage.native.learner import NativeLearner, learning_rates, named_metrics, optim_settings
@@ -35,6 +35,13 @@ MEASURED = (  # by every update of every family
 )
 
 
+def on_native(definition: Algorithm) -> NativeAlgorithm | off_policy.NativeOffPolicy:
+    """The algorithm with acting and updates in C."""
+    if definition.NEEDS.feed == "replay":
+        return off_policy.NativeOffPolicy(definition)
+    return NativeAlgorithm(definition)
+
+
 class Draws(NamedTuple):
     """Random numbers for choosing N actions: `[N, choices]`, `[N, dimensions]`."""
 
@@ -52,7 +59,8 @@ def why_not(algo: Algorithm, spec: Any, run: Any, cfg: Any) -> str:
         return f"precision={run.precision}" if run.precision != "fp32" else "compile=true"
     if cfg.optimizer not in OPTIMIZERS:
         return f"optimizer={cfg.optimizer}"
-    why = network.why_not(spec, cfg, run.net)
+    kind: Any = off_policy if algo.NEEDS.feed == "replay" else network
+    why: str = kind.why_not(spec, cfg, run.net)
     if not why and not face.available():  # which says so once
         why = face.reason()
     return why
@@ -201,3 +209,6 @@ def update_settings(
     settings.n_epochs = getattr(cfg, "n_epochs", 1)
     settings.n_threads = learner.threads.now
     return settings
+
+
+NATIVE = (NativeAlgorithm, off_policy.NativeOffPolicy)

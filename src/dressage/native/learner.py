@@ -234,15 +234,8 @@ class NativeLearner:
         return arrays, plain
 
     def _kept_moments(self) -> Iterator[tuple[str, Floats | None]]:
-        kind, momentum = self.settings.optimizer, self.settings.momentum
-        first, second = MOMENTS[kind]
-        if kind == "sgd":
-            yield first, self.first if momentum else None
-            return
-        if kind != "rmsprop" or momentum:  # torch's has no buffer without
-            yield first, self.first
-        if second is not None:
-            yield second, self.second
+        for key, which in kept_moments(self.settings):
+            yield key, None if which is None else getattr(self, which)
 
     def load_optimizer_state(self, arrays: Arrays, plain: dict[str, Any]) -> None:
         self.updates = plain["updates"]
@@ -257,6 +250,19 @@ class NativeLearner:
                     group.steps = int(arrays[f"{prefix}/step"])
             if f"{name}/steps" in plain:
                 group.steps = int(plain[f"{name}/steps"])
+
+
+def kept_moments(settings: OptimizerSettings) -> Iterator[tuple[str, str | None]]:
+    """What torch's optimizer keeps: its name there, and `first`, `second` or nothing here."""
+    kind, momentum = settings.optimizer, settings.momentum
+    first, second = MOMENTS[kind]
+    if kind == "sgd":
+        yield first, "first" if momentum else None
+        return
+    if kind != "rmsprop" or momentum:  # torch's has no buffer without
+        yield first, "first"
+    if second is not None:
+        yield second, "second"
 
 
 class _Buffers:

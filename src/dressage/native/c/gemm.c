@@ -93,6 +93,8 @@ INLINE void panel(const int vectors, int64_t m, int64_t columns, int64_t k, cons
 
 INLINE int64_t panel_width(int64_t columns_left) { return columns_left > VL ? PANEL : VL; }
 
+int64_t gemm_panel(int64_t columns_left) { return panel_width(columns_left); }
+
 int64_t gemm_packed_count(int64_t n, int64_t k) { return padded(n) * k; }
 
 INLINE void pack(int64_t n, int64_t k, const real *b, int64_t column, int64_t row, real *packed) {
@@ -114,10 +116,14 @@ void gemm_pack_transposed(int64_t n, int64_t k, const real *b, int64_t ldb, real
     pack(n, k, b, ldb, 1, packed);
 }
 
+/* A little more than DEPTH is taken at once: 256 units and a bias. */
+INLINE int64_t depth_of(int64_t left) { return left <= DEPTH + DEPTH / 8 ? left : DEPTH; }
+
 void gemm_packed(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *packed,
                  const real *bias, bool accumulate, real *c, int64_t ldc) {
-    for (int64_t start = 0; start < k || start == 0; start += DEPTH) {
-        const int64_t depth = k - start < DEPTH ? k - start : DEPTH;
+    int64_t depth;
+    for (int64_t start = 0; start < k || start == 0; start += depth) {
+        depth = depth_of(k - start);
         const bool add = accumulate || start > 0;
         for (int64_t j = 0; j < n; j += PANEL) {
             const int64_t width = panel_width(n - j);
@@ -138,5 +144,21 @@ void gemm_tn_padded(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda,
             panel(2, m, n - j, k, a, 1, lda, b + j, ldb, NULL, true, c + j, ldc);
         else
             panel(1, m, n - j, k, a, 1, lda, b + j, ldb, NULL, true, c + j, ldc);
+    }
+}
+
+void gemm_tn_panel(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
+                   int64_t ldb, real *packed) {
+    if (panel_width(n) == PANEL)
+        panel(2, m, PANEL, k, a, 1, lda, b, ldb, NULL, false, packed, PANEL);
+    else
+        panel(1, m, VL, k, a, 1, lda, b, ldb, NULL, false, packed, VL);
+}
+
+void gemm_transpose(int64_t rows, int64_t columns, const real *from, int64_t ldf, real *to,
+                    int64_t ldt) {
+    for (int64_t j = 0; j < columns; j++) {
+        for (int64_t i = 0; i < rows; i++) to[j * ldt + i] = from[i * ldf + j];
+        for (int64_t i = rows; i < ldt; i++) to[j * ldt + i] = 0;
     }
 }

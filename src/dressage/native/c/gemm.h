@@ -22,4 +22,17 @@ void gemm_packed(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, co
 void gemm_tn_padded(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
                     int64_t ldb, real *c, int64_t ldc);
 
+/* Columns of the panel that begins where so many are left. */
+#define gemm_panel NAME(gemm_panel)
+int64_t gemm_panel(int64_t columns_left);
+/* One panel [m, gemm_panel(n)] of packed form = aᵀ · b with a [k, m] and the first columns of
+   b [k, n], whose rows can be read in whole vectors. */
+#define gemm_tn_panel NAME(gemm_tn_panel)
+void gemm_tn_panel(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
+                   int64_t ldb, real *packed);
+/* to [columns, ldt] = from [rows, columns] transposed, zeros beyond `rows`. */
+#define gemm_transpose NAME(gemm_transpose)
+void gemm_transpose(int64_t rows, int64_t columns, const real *from, int64_t ldf, real *to,
+                    int64_t ldt);
+
 #endif

@@ -2,11 +2,7 @@
 #include "mlp.h"
 
 #include "gemm.h"
-#include "simd.h"
-
-#define LAYER_NORM_EPSILON ((real)1e-5) /* torch's default */
-#define SQRT_HALF ((real)0.70710678118654752440)
-#define ONE_BY_SQRT_TWO_PI ((real)0.39894228040143267794)
+#include "layer_norm.h"
 
 INLINE int64_t inputs_of(const mlp_shape *s, int layer) {
     return layer == 0 ? s->inputs : s->widths[layer - 1];
@@ -67,19 +63,6 @@ void linear_input_gradient(const linear_pack *pack, int64_t in, int64_t out, int
     gemm_packed(rows, padded(in), out, dy, ldy, pack->backward, NULL, accumulate, dx, ldx);
 }
 
-/* total [n] += the sum of x's rows (times y's, where given). */
-INLINE void add_column_sums(int64_t rows, int64_t n, const real *x, const real *y, int64_t ld,
-                            real *total) {
-    for (int64_t j = 0; j < n; j += VL) {
-        vec sums = (vec){0};
-        for (int64_t i = 0; i < rows; i++) {
-            vec here = load(x + i * ld + j);
-            sums += y ? here * load(y + i * ld + j) : here;
-        }
-        for (int64_t c = 0; c < VL && j + c < n; c++) total[j + c] += sums[c];
-    }
-}
-
 INLINE int64_t rounded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 void linear_gradient(int64_t in, int64_t out, int64_t rows, const real *x, int64_t ldx,
@@ -102,107 +85,6 @@ void linear_gradient(int64_t in, int64_t out, int64_t rows, const real *x, int64
         }
     }
     add_column_sums(rows, out, dy, NULL, ldy, gradient + in * out);
-}
-
-/* -- activations ------------------------------------------------------------------------------- */
-
-INLINE bool slope_needs_input(int activation) {
-    return activation == ACT_GELU || activation == ACT_SILU;
-}
-
-INLINE vec sigmoid(vec x) { return 1 / (1 + vector_exp(-x)); }
-
-INLINE vec activate(const int activation, vec x) {
-    switch (activation) {
-    case ACT_TANH: return vector_tanh(x);
-    case ACT_RELU: return choose(x < 0, (vec){0}, x);
-    case ACT_GELU: return x * (real)0.5 * (1 + vector_erf(x * SQRT_HALF));
-    case ACT_ELU: return choose(x > 0, x, vector_expm1(x));
-    default: return x * sigmoid(x); /* SiLU */
-    }
-}
-
-/* The derivative, from the input x or the output y. */
-INLINE vec slope(const int activation, vec x, vec y) {
-    switch (activation) {
-    case ACT_TANH: return 1 - y * y;
-    case ACT_RELU: return choose(y > 0, splat(1), (vec){0});
-    case ACT_GELU: {
-        vec density = ONE_BY_SQRT_TWO_PI * vector_exp(x * x * (real)-0.5);
-        return (real)0.5 * (1 + vector_erf(x * SQRT_HALF)) + x * density;
-    }
-    case ACT_ELU: return choose(y > 0, splat(1), y + 1);
-    default: {
-        vec s = sigmoid(x);
-        return s * (1 + x * (1 - s));
-    }
-    }
-}
-
-#define FOR_ACTIVATION(activation, DO) \
-    switch (activation) { \
-    case ACT_TANH: DO(ACT_TANH); break; \
-    case ACT_RELU: DO(ACT_RELU); break; \
-    case ACT_GELU: DO(ACT_GELU); break; \
-    case ACT_ELU: DO(ACT_ELU); break; \
-    default: DO(ACT_SILU); break; \
-    }
-
-INLINE void activate_rows(const int activation, int64_t rows, int64_t n, const real *x, real *y,
-                          int64_t ld) {
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < n; j += VL)
-            store(y + i * ld + j, activate(activation, load(x + i * ld + j)));
-}
-
-INLINE void multiply_by_slope(const int activation, int64_t rows, int64_t n, const real *x,
-                              const real *y, real *delta, int64_t ld) {
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < n; j += VL) {
-            const int64_t at = i * ld + j;
-            store(delta + at, load(delta + at) * slope(activation, load(x + at), load(y + at)));
-        }
-}
-
-/* -- layer norm -------------------------------------------------------------------------------- */
-
-/* y = gain * normal + shift, normal = (x - mean) / sqrt(variance + epsilon); x and y may be one. */
-static void normalise_rows(const mlp_layer *layer, int64_t rows, int64_t n, real *x, int64_t ld) {
-    for (int64_t i = 0; i < rows; i++, x += ld) {
-        vec total = (vec){0}, squares = (vec){0};
-        for (int64_t j = 0; j < n; j += VL) total += load(x + j); /* zeros beyond n */
-        const real mean = sum(total) / (real)n;
-        for (int64_t j = 0; j < n; j++) x[j] -= mean;
-        for (int64_t j = 0; j < n; j += VL) squares += load(x + j) * load(x + j);
-        const real rate = 1 / (real)sqrt(sum(squares) / (real)n + LAYER_NORM_EPSILON);
-        layer->rate[i] = rate;
-        for (int64_t j = 0; j < n; j += VL) {
-            vec normal = load(x + j) * rate;
-            store(layer->normal + i * ld + j, normal);
-            store(x + j, normal * load(layer->gain + j) + load(layer->shift + j));
-        }
-    }
-}
-
-/* delta: from the gradient of y to that of x; adds those of gain and shift. */
-static void normalise_backward(const mlp_layer *layer, int64_t rows, int64_t n, real *delta,
-                               int64_t ld, real *gain_gradient) {
-    add_column_sums(rows, n, delta, layer->normal, ld, gain_gradient);
-    add_column_sums(rows, n, delta, NULL, ld, gain_gradient + n);
-    for (int64_t i = 0; i < rows; i++, delta += ld) {
-        const real *normal = layer->normal + i * ld;
-        vec total = (vec){0}, along = (vec){0};
-        for (int64_t j = 0; j < n; j += VL) {
-            vec d = load(delta + j) * load(layer->gain + j);
-            total += d, along += d * load(normal + j);
-        }
-        const real mean = sum(total) / (real)n, mean_along = sum(along) / (real)n;
-        for (int64_t j = 0; j < n; j += VL) {
-            vec d = load(delta + j) * load(layer->gain + j);
-            store(delta + j, layer->rate[i] * (d - mean - load(normal + j) * mean_along));
-        }
-        for (int64_t j = n; j < padded(n); j++) delta[j] = 0;
-    }
 }
 
 /* -- the trunk --------------------------------------------------------------------------------- */
@@ -250,10 +132,10 @@ const real *mlp_forward(mlp *net, int64_t rows, const real *x, int64_t ldx, int6
         mlp_layer *layer = &net->layers[l];
         const int64_t in = inputs_of(s, l), out = s->widths[l], stride = row_stride(out);
         linear_forward(&layer->linear, in, out, rows, x, ldx, layer->before, stride);
-        if (s->layer_norm) normalise_rows(layer, rows, out, layer->before, stride);
-#define DO(kind) activate_rows(kind, rows, out, layer->before, layer->out, stride)
-        FOR_ACTIVATION(s->activation, DO)
-#undef DO
+        if (s->layer_norm)
+            normalise_rows(layer->gain, layer->shift, rows, out, layer->before, layer->normal,
+                           layer->rate, stride);
+        activate_rows(s->activation, rows, out, layer->before, layer->out, stride);
         x = layer->out, ldx = stride;
     }
     *ld = ldx;
@@ -268,11 +150,13 @@ void mlp_backward(mlp *net, int64_t rows, const real *x, int64_t ldx, real *delt
         const mlp_layer *layer = &net->layers[l];
         const int64_t in = inputs_of(s, l), out = s->widths[l], stride = row_stride(out);
         gradient -= layer_parameters(s, l);
-#define DO(kind) multiply_by_slope(kind, rows, out, layer->before, layer->out, delta, stride)
-        FOR_ACTIVATION(s->activation, DO)
-#undef DO
-        if (s->layer_norm)
-            normalise_backward(layer, rows, out, delta, stride, gradient + in * out + out);
+        multiply_by_slope(s->activation, rows, out, layer->before, layer->out, delta, stride);
+        if (s->layer_norm) {
+            real *gain_gradient = gradient + in * out + out;
+            add_column_sums(rows, out, delta, layer->normal, stride, gain_gradient);
+            add_column_sums(rows, out, delta, NULL, stride, gain_gradient + out);
+            normalise_backward(layer->gain, rows, out, layer->normal, layer->rate, delta, stride);
+        }
         const real *input = l == 0 ? x : net->layers[l - 1].out;
         const int64_t input_stride = l == 0 ? ldx : row_stride(in);
         linear_gradient(in, out, rows, input, input_stride, delta, stride, gradient);

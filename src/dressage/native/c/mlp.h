@@ -5,11 +5,11 @@
 #ifndef DRESSAGE_MLP_H
 #define DRESSAGE_MLP_H
 
+#include "activation.h"
 #include "arena.h"
 #include "dressage.h"
 
 enum { MLP_MOST_LAYERS = 8 };
-enum activation { ACT_TANH, ACT_RELU, ACT_GELU, ACT_ELU, ACT_SILU, ACTIVATIONS };
 
 typedef struct {
     int32_t inputs, depth, activation, layer_norm;

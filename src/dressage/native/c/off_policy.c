@@ -1,0 +1,228 @@
+/* Updates from a replay memory in one call, on one or more threads. */
+#include "off_policy.h"
+
+#include <math.h>
+
+#include "off_job.h"
+#include "simd.h"
+
+static int place_part(off_job *j, int part, arena *memory) {
+    trained *p = &j->parts[part];
+    p->part = &j->o->parts[part];
+    if (!p->part->parameters) return 0;
+    if (tower_init(&p->net, &p->part->shape)) return -1;
+    tower_place(&p->net, j->o->batch_size, true, &p->rows, memory);
+    p->n_pieces = tower_pieces(&p->net, NULL);
+    p->pieces = TAKE(memory, tower_piece, p->n_pieces);
+    p->gradient = TAKE(memory, real, p->net.size);
+    p->before = TAKE(memory, real, p->net.size);
+    return 0;
+}
+
+static void place_worker(const off_job *j, off_worker *w, arena *memory) {
+    const tower *critic = &j->parts[CRITIC].net, *actor = &j->parts[ACTOR].net;
+    const int64_t actions = ROW_BLOCK * j->o->memory.action_size;
+    w->next = TAKE(memory, real, ROW_BLOCK * j->observed_stride);
+    tower_place(critic, ROW_BLOCK, false, &w->critic, memory);
+    if (j->o->family == OFF_DQN) return;
+    w->acted = TAKE(memory, real, ROW_BLOCK * j->input_stride);
+    tower_place(actor, ROW_BLOCK, false, &w->actor, memory);
+    tower_place(critic, ROW_BLOCK, true, &w->chosen, memory);
+    w->dx = TAKE(memory, real, ROW_BLOCK * j->input_stride);
+    w->action_gradient = TAKE(memory, real, actions);
+    w->noise = TAKE(memory, float, actions + 8);
+}
+
+static bool makes_sense(const off_policy *o) {
+    const replay *m = &o->memory;
+    if (o->family < 0 || o->family >= OFF_FAMILIES || o->batch_size < 1 || o->updates < 0)
+        return false;
+    if (o->family != OFF_DQN && !o->parts[ACTOR].parameters) return false;
+    if (o->family == OFF_TD3 && (o->actor_every < 1 || !o->parts[ACTOR].target)) return false;
+    if (o->family == OFF_SAC && o->learn_alpha && !o->parts[TEMPERATURE].parameters) return false;
+    if (!o->parts[CRITIC].parameters || !o->parts[CRITIC].target) return false;
+    if (o->n_choices > MOST_CHOICES || o->n_threads > MOST_THREADS) return false;
+    return m->capacity > 0 && m->n_envs > 0 && m->high > m->low && m->n_step > 0;
+}
+
+static int place(off_job *j, arena *memory) {
+    const off_policy *o = j->o;
+    if (!makes_sense(o)) return -1;
+    for (int part = 0; part < TEMPERATURE; part++)
+        if (place_part(j, part, memory)) return -1;
+    j->parts[TEMPERATURE].part = &j->o->parts[TEMPERATURE];
+    j->n_blocks = (o->batch_size + ROW_BLOCK - 1) / ROW_BLOCK;
+    j->n_threads = o->n_threads < 1 ? 1 : o->n_threads;
+    j->input_stride = tower_stride(j->parts[CRITIC].net.shape.inputs);
+    j->observed_stride = tower_stride(o->memory.obs_size);
+    j->integers = TAKE(memory, int64_t, o->batch_size);
+    j->batch = TAKE(memory, drawn, o->batch_size);
+    j->inputs = TAKE(memory, real, o->batch_size * j->input_stride);
+    j->observed = TAKE(memory, real, o->batch_size * j->observed_stride);
+    j->sums = TAKE(memory, block_sums, j->n_blocks);
+    if (o->double_q) tower_place(&j->parts[CRITIC].net, o->batch_size, false, &j->second, memory);
+    j->workers = TAKE(memory, off_worker, j->n_threads);
+    off_worker counted;
+    for (int t = 0; t < j->n_threads; t++)
+        place_worker(j, j->workers ? &j->workers[t] : &counted, memory);
+    return 0;
+}
+
+static void prepare(off_job *j) {
+    for (int part = 0; part < PARTS; part++) {
+        trained *p = &j->parts[part];
+        part_clear(&j->o->measured[part]);
+        if (part == TEMPERATURE || !p->part->parameters) continue;
+        tower_pieces(&p->net, p->pieces);
+        for (int64_t i = 0; !p->part->transposed && i < p->n_pieces; i++)
+            tower_transpose(&p->net, &p->pieces[i], p->part->parameters, p->part->backward);
+        p->part->transposed = 1;
+    }
+    j->parts[CRITIC].x = j->inputs, j->parts[CRITIC].ldx = j->input_stride;
+    j->parts[ACTOR].x = j->observed, j->parts[ACTOR].ldx = j->observed_stride;
+    j->parts[CRITIC].follows = j->o->family == OFF_SAC;
+    j->o->values = (value_metrics){.q_max = -INFINITY, .error_max = -INFINITY};
+}
+
+static void draw(off_job *j) {
+    replay_draw(&j->o->memory, j->o->batch_size, j->integers, j->batch);
+    j->o->memory.draws++;
+}
+
+/* dqn.update */
+static void dqn_update(off_job *j) {
+    crew_share(&j->crew, j->n_blocks, dqn_rows);
+    const block_sums s = off_sums(j);
+    off_measure(j, &s, j->o->n_choices);
+    off_step(j, CRITIC);
+}
+
+/* sac.update */
+static void sac_update(off_job *j) {
+    off_policy *o = j->o;
+    off_part *temperature = &o->parts[TEMPERATURE];
+    const double log_alpha = o->learn_alpha ? (double)*temperature->parameters : 0;
+    j->alpha = (real)(o->learn_alpha ? exp(log_alpha) : o->alpha);
+    crew_share(&j->crew, j->n_blocks, sac_critic_rows);
+    block_sums s = off_sums(j);
+    off_measure(j, &s, j->parts[CRITIC].net.shape.members);
+    off_step(j, CRITIC);
+
+    crew_share(&j->crew, j->n_blocks, sac_actor_rows);
+    s = off_sums(j);
+    const double rows = (double)o->batch_size, log_prob = s.log_prob / rows;
+    o->values.actor_loss += s.actor_loss / rows, o->values.entropy -= log_prob;
+    o->values.alpha += (double)j->alpha, o->values.actor_updates++;
+    off_step(j, ACTOR);
+    if (!o->learn_alpha) return;
+    const double error = log_prob + o->target_entropy;
+    o->values.alpha_loss -= log_alpha * error;
+    off_step_temperature(j, -error);
+}
+
+/* td3.update */
+static void td3_update(off_job *j) {
+    off_policy *o = j->o;
+    const bool acts = o->memory.draws % o->actor_every == 0;
+    j->parts[CRITIC].follows = j->parts[ACTOR].follows = acts;
+    crew_share(&j->crew, j->n_blocks, td3_critic_rows);
+    block_sums s = off_sums(j);
+    off_measure(j, &s, j->parts[CRITIC].net.shape.members);
+    off_step(j, CRITIC);
+    if (!acts) return;
+    crew_share(&j->crew, j->n_blocks, td3_actor_rows);
+    s = off_sums(j);
+    o->values.actor_loss += s.actor_loss / (double)o->batch_size, o->values.actor_updates++;
+    off_step(j, ACTOR);
+}
+
+void off_measure(off_job *j, const block_sums *s, int64_t values_a_row) {
+    value_metrics *v = &j->o->values;
+    const double rows = (double)j->o->batch_size, all = rows * (double)values_a_row;
+    v->q_mean += s->q / all, v->error_mean += s->error / all, v->loss += s->loss / rows;
+    v->disagreement += s->disagreement / rows;
+    v->q_max = larger_of(v->q_max, s->q_max);
+    v->error_max = larger_of(v->error_max, s->error_max);
+    v->updates++;
+}
+
+static void run(void *about, int thread) {
+    off_job *j = about;
+    if (thread > 0) {
+        crew_help(&j->crew, thread);
+        return;
+    }
+    for (j->update = 0; j->update < j->o->updates; j->update++) {
+        draw(j);
+        switch (j->o->family) {
+        case OFF_DQN: dqn_update(j); break;
+        case OFF_SAC: sac_update(j); break;
+        default: td3_update(j); break;
+        }
+    }
+    crew_end(&j->crew);
+}
+
+int64_t off_policy_bytes(const off_policy *o) {
+    off_job j = {.o = (off_policy *)o};
+    arena memory = {NULL, 0};
+    return place(&j, &memory) ? -1 : (int64_t)arena_bytes(&memory);
+}
+
+int64_t off_policy_update(off_policy *o, void *memory) {
+    off_job j = {.o = o};
+    arena a = arena_over(memory);
+    if (place(&j, &a)) return -1;
+    prepare(&j);
+    crew_run(&j.crew, j.n_threads, run, &j);
+    for (int64_t i = 0; o->places && o->updates > 0 && i < o->batch_size; i++)
+        o->places[i] = replay_place(&o->memory, j.batch[i].row, j.batch[i].env);
+    if (o->follow_last)
+        follow(j.parts[CRITIC].net.size, o->tau, o->parts[CRITIC].parameters,
+               o->parts[CRITIC].target);
+    return o->updates;
+}
+
+/* -- values alone ------------------------------------------------------------------------------ */
+
+typedef struct {
+    tower net;
+    tower_rows rows;
+    real *x;
+} forward_only;
+
+static int place_forward(forward_only *f, const tower_shape *shape, arena *memory) {
+    if (tower_init(&f->net, shape)) return -1;
+    tower_place(&f->net, ROW_BLOCK, false, &f->rows, memory);
+    f->x = TAKE(memory, real, ROW_BLOCK * tower_stride(shape->inputs));
+    return 0;
+}
+
+int64_t tower_values_bytes(const tower_shape *shape) {
+    forward_only f;
+    arena memory = {NULL, 0};
+    return place_forward(&f, shape, &memory) ? -1 : (int64_t)arena_bytes(&memory);
+}
+
+int tower_values(const tower_shape *shape, const real *parameters, int64_t rows, const real *x,
+                 real *out, void *memory) {
+    forward_only f;
+    arena a = arena_over(memory);
+    if (place_forward(&f, shape, &a)) return -1;
+    const int64_t in = shape->inputs, ld = tower_stride(in), outputs = tower_outputs(&f.net);
+    for (int64_t start = 0; start < rows; start += ROW_BLOCK) {
+        const int64_t here = rows - start < ROW_BLOCK ? rows - start : ROW_BLOCK;
+        for (int64_t i = 0; i < here; i++) {
+            memcpy(f.x + i * ld, x + (start + i) * in, (size_t)in * sizeof(real));
+            f.x[i * ld + in] = 1;
+        }
+        for (int m = 0; m < shape->members; m++) {
+            tower_forward(&f.net, parameters, m, &f.rows, 0, here, f.x, ld);
+            for (int64_t i = 0; i < here; i++)
+                memcpy(out + (m * rows + start + i) * outputs,
+                       tower_row(&f.net, &f.rows, f.rows.out, shape->depth, m, i),
+                       (size_t)outputs * sizeof(real));
+        }
+    }
+    return 0;
+}

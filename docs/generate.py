@@ -16,13 +16,26 @@ import typer
 import yaml
 
 from dressage.algos import ALGORITHMS
-from dressage.core.config import ALIASES, NetworkSettings, OptimizerSettings, RunConfig, Settings
+from dressage.core.config import (
+    ALIASES,
+    NetworkSettings,
+    OptimizerSettings,
+    RunConfig,
+    Settings,
+    TorsoSettings,
+)
+from dressage.core.replay import ReplaySettings
 from dressage.envs.wrappers import WRAPPERS
 from dressage.presets import presets
 from dressage.runs import metrics
 from dressage.ui.cli.app import app
 
 WIDTH = 100  # of the commands' help, in characters
+SHARED = {  # groups of settings with a section of their own
+    "networks": (NetworkSettings, TorsoSettings),
+    "replay memory": (ReplaySettings,),
+    "optimizer": (OptimizerSettings,),
+}
 BOUNDS = {
     "minimum": "at least",
     "exclusiveMinimum": "above",
@@ -68,7 +81,7 @@ def algorithms_page() -> str:
         "Each is one module. Name it after the environment, `dressage train CartPole-v1:a2c`, or "
         "as a setting, `algo=a2c`. [Your own](../own/algorithm.md) works the same way.",
         table(
-            ["name", "feed", "actions", "recurrent", "action masks", "status"],
+            ["name", "feed", "observations", "actions", "recurrent", "action masks", "status"],
             [[f"[{name}](#{name})", *_facts(name)] for name in ALGORITHMS],
         ),
     ]
@@ -81,23 +94,33 @@ def _facts(name: str) -> list[str]:
     needs = importlib.import_module(ALGORITHMS[name]).NEEDS
     yes = {True: "yes", False: "no"}
     status = "preview: no learning curve beside a reference yet" if needs.preview else "measured"
-    return [needs.feed, ", ".join(needs.actions), yes[needs.recurrent], yes[needs.masks], status]
+    observations = "Discrete" if needs.tabular else "any"
+    actions = ", ".join(needs.actions)
+    return [needs.feed, observations, actions, yes[needs.recurrent], yes[needs.masks], status]
 
 
 def _algorithm(name: str, module: Any) -> list[str]:
-    own = [f for f in module.Config.model_fields if f in module.Config.__annotations__]
+    bases = module.Config.__mro__
+    shared = {title: group for title, group in SHARED.items() if set(group) & set(bases)}
+    elsewhere = {Settings, *(base for group in shared.values() for base in group)}
+    mine = [base for base in bases if issubclass(base, Settings) and base not in elsewhere]
+    own = [f for f in module.Config.model_fields if any(f in b.__annotations__ for b in mine)]
+    others = [f"[{title}](settings.md#{title.replace(' ', '-')})" for title in shared]
     sometimes = module.NEEDS.metrics_at_times
-    return [
+    found = [
         f"## {name}",
         f"```text\n{inspect.getdoc(module)}\n```",
         f"### Settings of {name}",
-        "Beside these it has those of [networks](settings.md#networks), "
-        "[the optimizer](settings.md#optimizer) and [every run](settings.md#every-run).",
+        f"Beside these it has those of {', '.join(others)}{' and ' if others else ''}"
+        "[every run](settings.md#every-run).",
         settings_table(module.Config, own),
         f"### Metrics of {name}",
         "In every run: " + ", ".join(f"`{m}`" for m in module.NEEDS.metrics) + ".",
-        "Depending on settings and spaces: " + ", ".join(f"`{m}`" for m in sometimes) + ".",
     ]
+    if sometimes:
+        listed = ", ".join(f"`{m}`" for m in sometimes)
+        found.append(f"Depending on settings and spaces: {listed}.")
+    return found
 
 
 def settings_page() -> str:
@@ -114,6 +137,9 @@ def settings_page() -> str:
             settings_table(RunConfig, list(RunConfig.model_fields)),
             "## Networks",
             settings_table(NetworkSettings, list(NetworkSettings.model_fields)),
+            "## Replay memory",
+            "Of algorithms whose feed is `replay`; some set other defaults.",
+            settings_table(ReplaySettings, list(ReplaySettings.model_fields)),
             "## Optimizer",
             "An algorithm may set other defaults; its own table says so.",
             settings_table(OptimizerSettings, list(OptimizerSettings.model_fields)),

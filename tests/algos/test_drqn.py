@@ -95,7 +95,7 @@ def test_loss_is_that_of_one_step_at_a_time(kind: str, double: bool) -> None:
             errors.append((goal - q[t][int(steps.action[t, b, 0])]).item())
     e = np.abs(errors)
     expected = np.where(e < 1, 0.5 * e**2, e - 0.5).mean()
-    assert float(loss) == pytest.approx(expected, rel=1e-5)
+    assert loss.item() == pytest.approx(expected, rel=1e-5)
     assert sorted(metrics["priority"].tolist()) == pytest.approx(sorted(e), rel=1e-4)
 
 

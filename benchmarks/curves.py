@@ -31,6 +31,8 @@ SB3_NAMES = {
     "ddpg": "DDPG",
     "tqc": "TQC",
     "crossq": "CrossQ",
+    "dqn": "DQN",
+    "qr_dqn": "QRDQN",
 }
 POINTS = 20  # of a stored curve, evenly spaced over the budget
 HELD_OUT_EPISODES = 50
@@ -131,6 +133,41 @@ PENDULUM = {"learning_rate": 1e-3, "learning_starts": 500, "buffer_size": 20_000
 for algo in ("sac", "td3", "ddpg", "tqc", "crossq"):
     noise = {"noise_std": 0.1} if algo in ("td3", "ddpg") else {}
     SETTINGS[f"pendulum-{algo}"] = {**OFF_POLICY, "algo": algo, "settings": PENDULUM | noise}
+
+
+# RL-Zoo3's settings of CartPole-v1, the same for both
+VALUES: dict[str, Any] = {
+    "env": "CartPole-v1",
+    "env_steps": 50_000,
+    "n_envs": 1,
+    "settings": {
+        "learning_rate": 2.3e-3,
+        "batch_size": 64,
+        "buffer_size": 100_000,
+        "learning_starts": 1000,
+        "gamma": 0.99,
+        "target_update_interval": 10,
+        "train_freq": 256,
+        "gradient_steps": 128,
+    },
+    "ours": {
+        "engine": "torch",
+        "net_arch": [256, 256],
+        "epsilon": "linear(1, 0.04, until=0.16)",
+        "double": False,
+    },
+    "theirs": {
+        "policy_kwargs": {"net_arch": [256, 256]},
+        "exploration_fraction": 0.16,
+        "exploration_final_eps": 0.04,
+    },
+}
+SETTINGS["cartpole-dqn"] = VALUES | {"algo": "dqn"}
+SETTINGS["cartpole-qr_dqn"] = VALUES | {
+    "algo": "qr_dqn",
+    "ours": VALUES["ours"] | {"n_quantiles": 10, "optimizer_eps": 0.01 / 64},
+    "theirs": VALUES["theirs"] | {"policy_kwargs": {"net_arch": [256, 256], "n_quantiles": 10}},
+}
 
 
 def train_ours(setting: dict[str, Any], seed: int, folder: str) -> dict[str, Any]:

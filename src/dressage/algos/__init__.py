@@ -27,6 +27,8 @@ ALGORITHMS = {
     "tqc": "dressage.algos.tqc",
     "crossq": "dressage.algos.crossq",
     "sac_discrete": "dressage.algos.sac_discrete",
+    "recurrent_sac": "dressage.algos.recurrent_sac",
+    "recurrent_td3": "dressage.algos.recurrent_td3",
 }
 REQUIRED = (
     "Config",

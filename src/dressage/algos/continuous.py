@@ -131,11 +131,13 @@ def learn(
     rng: Rng,
     cfg: Any,
     update_once: Callable[[Steps, int], list[Metrics]],
+    measured: Callable[[Learner, Replay, Steps, Any], dict[str, float]] | None = None,
 ) -> list[Metrics]:
     """The updates that are due, each on a batch of its own; their metrics, one dict a step.
 
     `update_once(batch, index)` makes the steps of one update, the critics' first, and returns their
-    metrics. `index` counts the updates of the run from 1.
+    metrics. `index` counts the updates of the run from 1. `measured` is what is measured once a log
+    interval: the drift of the targets and the gap to returns, unless given.
     """
     count, inspect = updates_due(memory, cfg), learner.inspect_next
     value_rate = cfg.learning_rate if cfg.value_learning_rate is None else cfg.value_learning_rate
@@ -156,17 +158,21 @@ def learn(
         # of several optimizers there is no norm in total
         metrics.pop("train/metrics/grad_norm/total", None)
     if collected and inspect:
-        collected[-1] |= replay_metrics(memory, place, count, cfg) | value_gap(learner, memory, cfg)
-        collected[-1] |= target_drift(learner, tensors)
+        collected[-1] |= replay_metrics(memory, place, count, cfg)
+        collected[-1] |= (measured or value_metrics)(learner, memory, tensors, cfg)
     return collected
 
 
-def target_drift(learner: Learner, batch: Steps) -> dict[str, float]:
+def value_metrics(learner: Learner, memory: Replay, batch: Steps, cfg: Any) -> dict[str, float]:
+    return target_drift(learner.nets, batch) | value_gap(learner, memory, cfg)
+
+
+def target_drift(nets: dict[str, Any], batch: Steps) -> dict[str, float]:
     """How far the slow copy of the critics is from them; nothing where there is none."""
-    if "target" not in learner.nets:
+    if "target" not in nets:
         return {}
     with torch.inference_mode():
-        fast, slow = (learner.nets[n](batch.obs, batch.action) for n in ("critic", "target"))
+        fast, slow = (nets[name](batch.obs, batch.action) for name in ("critic", "target"))
         return {"train/metrics/target_drift": float((fast - slow).abs().mean())}
 
 

@@ -25,7 +25,7 @@ from dressage.algos.continuous import (
     learn,
     new_learner,
 )
-from dressage.algos.off_policy import memory, prepare, rollout_length
+from dressage.algos.off_policy import memory, prepare, rollout_length, tensor
 from dressage.algos.sac import (
     ENTROPY_METRICS,
     ENTROPY_METRICS_AT_TIMES,
@@ -155,10 +155,11 @@ def actor_loss(
 
 def update(learner: Learner, memory: Replay, rng: Rng, cfg: Config) -> list[Metrics]:
     """Critics on each batch; actor and temperature at every `policy_delay`-th."""
-    entropy = target_entropy(learner, cfg)
+    actor = learner.nets["actor"]
+    entropy = target_entropy(actor, cfg)
 
     def update_once(batch: Steps, index: int) -> list[Metrics]:
-        normal = update_noise(learner, rng, "crossq", batch, index)
+        normal = tensor(learner, update_noise(actor, rng, "crossq", index, len(batch.reward)))
         alpha = temperature(learner, cfg)
         made = [learner.step("critic", critic_loss, batch, normal[0], alpha)]
         if index % cfg.policy_delay == 0:

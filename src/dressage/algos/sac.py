@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from dressage.algos.continuous import (
@@ -44,7 +45,6 @@ from dressage.core.config import Settings
 from dressage.lazy import torch
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from torch import Tensor
 
     from dressage.core.learner import Learner
@@ -65,6 +65,8 @@ __all__ = [
     "rollout_length",
     "update",
 ]
+
+Floats = npt.NDArray[np.float32]
 
 
 class EntropySettings(Settings):
@@ -112,21 +114,25 @@ NEEDS = Needs(
 class ActorNoise(NamedTuple):
     """Random numbers for acting in N environments."""
 
-    normal: npt.NDArray[np.float32]  # [N, A], or gSDE's matrices [N, features, A]
-    uniform: npt.NDArray[np.float32] | None  # [N, A]: the actions themselves while all are random
+    normal: Floats  # [N, A], or gSDE's matrices [N, features, A]
+    uniform: Floats | None  # [N, A]: the actions themselves while all are random
 
 
 def init(task: Task, cfg: Config) -> Learner:
-    """An actor, critics with their slow copies, and the temperature."""
     from dressage.nets.continuous import Critics, GaussianActor
 
     spec, custom = task.spec, task.custom_net
-    learner = new_learner(
+    return soft_learner(
         task,
         cfg,
         actor=lambda: GaussianActor(spec, cfg, custom),
         critic=lambda: Critics(spec, cfg, cfg.n_critics, custom),
     )
+
+
+def soft_learner(task: Task, cfg: Any, actor: Any, critic: Any) -> Learner:
+    """An actor, critics with their slow copies, and the temperature."""
+    learner = new_learner(task, cfg, actor, critic)
     learner.add_target("target", "critic", "critic")
     add_temperature(learner, cfg)
     return learner
@@ -142,7 +148,11 @@ def add_temperature(learner: Learner, cfg: Any) -> None:
 
 
 def noise(rng: Rng, index: int, n_envs: int, learner: Learner, cfg: Any) -> ActorNoise:
-    actor = learner.nets["actor"]
+    return acting_noise(learner.nets["actor"], rng, index, n_envs, cfg)
+
+
+def acting_noise(actor: Any, rng: Rng, index: int, n_envs: int, cfg: Any) -> ActorNoise:
+    """The draw of vector step `index`."""
     if random_now(cfg, index, n_envs):
         shape = n_envs, actor.mean.out_features
         uniform = 2.0 * rng.uniform("act/uniform", shape, index) - 1.0
@@ -159,20 +169,23 @@ def act(learner: Learner, obs: Tree, carry: Any, mask: Any, noise: ActorNoise | 
     if noise is not None and noise.uniform is not None:
         return Acted(noise.uniform, None, {})
     with torch.inference_mode():
-        x, actor = tensor(learner, obs), learner.nets["actor"]
-        if noise is None:
-            return Acted(actor(x).mode().cpu().numpy(), None, {})
-        actions, normal = actor.noisy(x, tensor(learner, noise.normal))
-        return Acted(actions.sample(normal[:, :0], normal).cpu().numpy(), None, {})
+        x = tensor(learner, obs)
+        return Acted(chosen(learner, learner.nets["actor"], x, noise), None, {})
 
 
-def update_noise(learner: Learner, rng: Rng, stream: str, batch: Steps, index: int) -> Tensor:
-    """What an update draws its actions with: `[2, B, A]` for the successors and for the states;
-    with gSDE `[2, features, A]`, one matrix for the whole batch."""
-    actor = learner.nets["actor"]
-    each = () if actor.use_sde else batch.reward.shape
-    found: Tensor = tensor(learner, rng.normal(stream, (2, *each, *actor.noise_shape()), index))
-    return found
+def chosen(learner: Learner, actor: Any, x: Any, noise: ActorNoise | None) -> Any:
+    """The actor's choice at observations `x`, as an array `[N, A]`."""
+    if noise is None:
+        return actor(x).mode().cpu().numpy()
+    actions, normal = actor.noisy(x, tensor(learner, noise.normal))
+    return actions.sample(normal[:, :0], normal).cpu().numpy()
+
+
+def update_noise(actor: Any, rng: Rng, stream: str, index: int, count: int) -> Floats:
+    """What update `index` draws its `count` actions with: `[2, count, A]` for the successors and
+    for the states; with gSDE `[2, features, A]`, one matrix for the whole batch."""
+    each = () if actor.use_sde else (count,)
+    return rng.normal(stream, (2, *each, *actor.noise_shape()), index)
 
 
 def drawn(nets: dict[str, Any], obs: Any, noise: Tensor) -> tuple[Tensor, Tensor]:
@@ -239,10 +252,11 @@ def temperature_loss(
 
 def update(learner: Learner, memory: Replay, rng: Rng, cfg: Config) -> list[Metrics]:
     """Critics, actor, temperature and targets, in turn on each batch."""
-    entropy = target_entropy(learner, cfg)
+    actor = learner.nets["actor"]
+    entropy = target_entropy(actor, cfg)
 
     def update_once(batch: Steps, index: int) -> list[Metrics]:
-        normal = update_noise(learner, rng, "sac", batch, index)
+        normal = tensor(learner, update_noise(actor, rng, "sac", index, len(batch.reward)))
         alpha = temperature(learner, cfg)
         made = [learner.step("critic", critic_loss, batch, normal[0], alpha)]
         made += improve_policy(learner, actor_loss, (batch, normal[1], alpha), entropy, cfg)
@@ -264,10 +278,10 @@ def improve_policy(
     return made
 
 
-def target_entropy(learner: Learner, cfg: Any) -> float:
+def target_entropy(actor: Any, cfg: Any) -> float:
     """Haarnoja et al.'s rule: minus the number of dimensions."""
     if cfg.target_entropy == "auto":
-        return -float(learner.nets["actor"].mean.out_features)
+        return -float(actor.mean.out_features)
     return float(cfg.target_entropy)
 
 

@@ -28,15 +28,14 @@ from dressage.algos.continuous import (
     check,
     critic_metrics,
     learn,
-    new_learner,
 )
 from dressage.algos.off_policy import memory, prepare, random_now, rollout_length, tensor
 from dressage.algos.sac import (
     ENTROPY_METRICS,
     ENTROPY_METRICS_AT_TIMES,
     EntropySettings,
-    add_temperature,
     improve_policy,
+    soft_learner,
     temperature,
 )
 from dressage.core.algorithm import Needs, Task
@@ -102,15 +101,12 @@ def init(task: Task, cfg: Config) -> Learner:
     from dressage.nets.choices import ChoiceActor, ChoiceCritics
 
     spec, custom = task.spec, task.custom_net
-    learner = new_learner(
+    return soft_learner(
         task,
         cfg,
         actor=lambda: ChoiceActor(spec, cfg, custom),
         critic=lambda: ChoiceCritics(spec, cfg, cfg.n_critics, custom),
     )
-    learner.add_target("target", "critic", "critic")
-    add_temperature(learner, cfg)
-    return learner
 
 
 def noise(rng: Rng, index: int, n_envs: int, learner: Learner, cfg: Config) -> DrawNoise:

@@ -11,7 +11,7 @@ not 100).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
@@ -77,15 +77,22 @@ __all__ = [
 ]
 
 
-class Config(ContinuousSettings, TargetSettings, ActionNoiseSettings, ParameterNoiseSettings):
-    """Settings of TD3; the defaults are SB3's, with the paper's exploration."""
+class DelaySettings(ActionNoiseSettings):
+    """What TD3 adds to DDPG, and how it explores."""
 
-    learning_rate: SchedulableRate = Field(1e-3, description="step size (alias lr)")
+    GROUP: ClassVar[str] = "td3"
+
     policy_delay: Count = Field(2, description="updates of the critics for one of the actor")
     target_policy_noise: SchedulableRate = Field(
         0.2, description="deviation of the noise on the target's actions"
     )
     target_noise_clip: SchedulableRate = Field(0.5, description="bound of that noise")
+
+
+class Config(ContinuousSettings, TargetSettings, DelaySettings, ParameterNoiseSettings):
+    """Settings of TD3; the defaults are SB3's, with the paper's exploration."""
+
+    learning_rate: SchedulableRate = Field(1e-3, description="step size (alias lr)")
 
 
 NEEDS = Needs(
@@ -138,7 +145,7 @@ def prepare(learner: Any, steps: Steps, cfg: Any) -> tuple[Steps, dict[str, floa
     return steps._replace(extras=extras), {}
 
 
-def smoothed(nets: dict[str, Any], batch: Steps, normal: Tensor, cfg: Config) -> Tensor:
+def smoothed(nets: dict[str, Any], batch: Steps, normal: Tensor, cfg: DelaySettings) -> Tensor:
     """Section 5.3: the target's actions `[B, A]` at the successors, with clipped noise."""
     noise = (cfg.target_policy_noise * normal).clamp(-cfg.target_noise_clip, cfg.target_noise_clip)
     action: Tensor = nets["actor_target"](batch.next_obs) + noise
@@ -146,7 +153,7 @@ def smoothed(nets: dict[str, Any], batch: Steps, normal: Tensor, cfg: Config) ->
 
 
 def critic_loss(
-    nets: dict[str, Any], batch: Steps, normal: Tensor, cfg: Config
+    nets: dict[str, Any], batch: Steps, normal: Tensor, cfg: DelaySettings
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Algorithm 1, summed over the critics; `normal [B, A]` is for the smoothing."""
     with torch.no_grad():

@@ -24,9 +24,8 @@ from dressage.algos.continuous import (
     carry_size,
     critic_metrics,
     learn,
-    new_learner,
 )
-from dressage.algos.off_policy import memory, prepare, rollout_length
+from dressage.algos.off_policy import memory, prepare, rollout_length, tensor
 from dressage.algos.qr_dqn import quantile_huber
 from dressage.algos.sac import (
     ENTROPY_METRICS,
@@ -35,10 +34,10 @@ from dressage.algos.sac import (
     SdeSettings,
     act,
     actor_loss,
-    add_temperature,
     drawn,
     improve_policy,
     noise,
+    soft_learner,
     target_entropy,
     temperature,
     update_noise,
@@ -105,15 +104,12 @@ def init(task: Task, cfg: Config) -> Learner:
     from dressage.nets.continuous import GaussianActor, QuantileCritics
 
     spec, custom = task.spec, task.custom_net
-    learner = new_learner(
+    return soft_learner(
         task,
         cfg,
         actor=lambda: GaussianActor(spec, cfg, custom),
         critic=lambda: QuantileCritics(spec, cfg, cfg.n_critics, custom, cfg.n_quantiles),
     )
-    learner.add_target("target", "critic", "critic")
-    add_temperature(learner, cfg)
-    return learner
 
 
 def truncated(quantiles: Tensor, dropped: int) -> Tensor:
@@ -148,10 +144,11 @@ def mean_of_critics(q: Tensor) -> Tensor:
 
 def update(learner: Learner, memory: Replay, rng: Rng, cfg: Config) -> list[Metrics]:
     """Critics, actor, temperature and targets, in turn on each batch."""
-    entropy, dropped = target_entropy(learner, cfg), cfg.top_quantiles_to_drop_per_net
+    actor, dropped = learner.nets["actor"], cfg.top_quantiles_to_drop_per_net
+    entropy = target_entropy(actor, cfg)
 
     def update_once(batch: Steps, index: int) -> list[Metrics]:
-        normal = update_noise(learner, rng, "tqc", batch, index)
+        normal = tensor(learner, update_noise(actor, rng, "tqc", index, len(batch.reward)))
         alpha = temperature(learner, cfg)
         made = [learner.step("critic", critic_loss, batch, normal[0], alpha, dropped)]
         improving = (batch, normal[1], alpha, mean_of_critics)

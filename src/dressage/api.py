@@ -13,6 +13,7 @@ from dressage.runs.run import Run
 
 if TYPE_CHECKING:
     from dressage.core.hooks import Hook
+    from dressage.diagnosis.diagnose import Diagnosis
     from dressage.policy import Policy
     from dressage.presets.resolve import Resolved
     from dressage.reporting import Report
@@ -175,3 +176,41 @@ __all__ = [
     "resolve_config",
     "train",
 ]
+
+
+def diagnose(
+    *runs_or_paths: str | Path | Run,
+    config: str | Path | None = None,
+    mapping: Sequence[str] | None = None,
+    runs: str | Path | None = None,
+) -> list[Diagnosis]:
+    """What holds each run back, by the symptoms that its log shows.
+
+    Takes runs of ours by name or path, and folders and files of other libraries. `config`: a file
+    with the settings that a log lacks. `mapping`: `ours=theirs` for the columns of a table.
+    """
+    from dressage.diagnosis.diagnose import diagnose as diagnose_view
+    from dressage.runs.readers import read
+
+    root = runs_root(runs)
+    views = [
+        view
+        for one in runs_or_paths
+        for view in read(
+            one.path if isinstance(one, Run) else one,
+            config=config,
+            mapping=_pairs(mapping),
+            root=root,
+        )
+    ]
+    return [diagnose_view(view) for view in views]
+
+
+def _pairs(words: Sequence[str] | None) -> dict[str, str] | None:
+    """`["ours=theirs", …]` as a mapping."""
+    if not words:
+        return None
+    pairs = dict(word.partition("=")[::2] for word in words)
+    if not all(pairs.values()):
+        raise ConfigError("--map takes OURS=THEIRS, such as train/roll/ep_rew_mean=reward.")
+    return pairs

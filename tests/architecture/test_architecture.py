@@ -30,7 +30,7 @@ ORDER = (
     ("algos",),
     ("presets",),
     ("reporting",),
-    ("diagnose",),
+    ("diagnosis",),
     ("prove",),
     ("advise",),
     ("deploy",),

@@ -8,6 +8,7 @@ import typer
 
 from dressage.ui.cli.commands import (
     config,
+    diagnose,
     evaluate,
     explain,
     new,
@@ -51,6 +52,7 @@ def dressage(
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
+app.command("diagnose")(diagnose.diagnose)
 app.command("play")(play.play)
 app.add_typer(runs.app, name="runs")
 app.command("config")(config.config)

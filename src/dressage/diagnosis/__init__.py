@@ -1,0 +1,1 @@
+"""From a run to what holds it back: symptoms, causes, prescriptions."""

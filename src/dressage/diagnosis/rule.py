@@ -1,0 +1,77 @@
+"""What a rule is: one symptom, looked for in one run, with its evidence and its threshold's source.
+
+A rule is a class in a file of its own under `rules/<family>/`. Its docstring has fixed headings
+(Why it hurts, Evidence, Threshold and source, Prescription, Known false alarms, References), from
+which `dressage explain` and the docs page are made.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from dressage.runs.uses import first_of
+from dressage.runs.view import RunView
+
+Severity = Literal["critical", "high", "medium", "low"]
+FAMILIES = (
+    "configuration",
+    "optimisation",
+    "exploration",
+    "value",
+    "data",
+    "environment",
+    "evaluation",
+    "progress",
+    "machine",
+)
+GUESS = "guess"
+
+
+class Threshold(NamedTuple):
+    value: float
+    source: str  # a letter of runs/metrics.SOURCES, a paper, a study of ours, or GUESS
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A symptom that was seen, with the numbers that show it."""
+
+    rule: str
+    says: str  # one sentence, with the numbers
+    evidence: Mapping[str, float | str] = field(default_factory=dict)
+    metric: str | None = None  # to plot
+    window: tuple[float, float] | None = None  # env steps in which it shows
+
+
+class Rule(ABC):
+    """`check` is pure: a view in, a finding or nothing out."""
+
+    id: ClassVar[str]  # such as OPT001
+    name: ClassVar[str]  # states the symptom, never the cure
+    family: ClassVar[str]
+    severity: ClassVar[Severity]
+    preview: ClassVar[bool] = True  # until its rates on labelled runs are known
+    needs: ClassVar[tuple[str, ...]] = ()  # metrics without which it cannot be looked for
+    settings: ClassVar[tuple[str, ...]] = ()  # of the config, likewise
+    families: ClassVar[tuple[str, ...]] = ("on-policy", "value-based", "actor-critic")
+    thresholds: ClassVar[Mapping[str, Threshold]] = {}
+    # How often it is expected to show, by cause, until labelled runs have told.
+    expected: ClassVar[Mapping[str, float]] = {}
+
+    @abstractmethod
+    def check(self, run: RunView) -> Finding | None:
+        """What is seen; None where all is well, or where too little is known."""
+
+    def can_see(self, run: RunView) -> bool:
+        """Whether the run's log and config hold what this rule looks at."""
+        return (
+            (run.family in self.families or run.family == "unknown")
+            and all(first_of(name, run.series) is not None for name in self.needs)
+            and all(run.config.get(name) is not None for name in self.settings)
+        )
+
+    def found(self, says: str, metric: str | None = None, **evidence: Any) -> Finding:
+        return Finding(self.id, says, evidence, metric)

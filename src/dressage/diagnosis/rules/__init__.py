@@ -1,0 +1,1 @@
+"""One file a rule, in folders that say what goes wrong."""

@@ -1,0 +1,53 @@
+"""CFG004."""
+
+from __future__ import annotations
+
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.errors import ConfigError
+from dressage.math.schedules import at, parse_schedule
+from dressage.runs.view import RunView
+
+
+class LearningRateAboveRange(Rule):
+    """The learning rate is far above what works.
+
+    Why it hurts
+        Updates overshoot, and undo what was learned.
+
+    Evidence
+        The learning rate at its start.
+
+    Threshold and source
+        Above 5e-3 (guess; 1e-5 to 1e-3 is usual [ML]).
+
+    Prescription
+        3e-4.
+
+    Known false alarms
+        SGD, whose rates are larger; very large batches.
+
+    References
+        ml-agents’ documentation.
+    """
+
+    id = "CFG004"
+    name = "learning-rate-above-range"
+    family = "configuration"
+    severity = "high"
+    settings = ("learning_rate",)
+    thresholds = {"rate": Threshold(5e-3, "guess")}
+    expected = {
+        "lr-too-high": 0.9,
+        "healthy": 0.005,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        try:
+            rate = at(parse_schedule(run.config["learning_rate"]), 0.0)
+        except (ConfigError, TypeError, ValueError):
+            return None
+        if rate <= self.thresholds["rate"].value or run.config.get("optimizer") == "sgd":
+            return None
+        return self.found(
+            f"The learning rate is {rate:g}; 1e-5 to 1e-3 is usual.", learning_rate=rate
+        )

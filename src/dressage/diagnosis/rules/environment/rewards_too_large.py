@@ -1,0 +1,55 @@
+"""ENV001."""
+
+from __future__ import annotations
+
+from dressage.diagnosis.look import median
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class RewardsTooLarge(Rule):
+    """Rewards are far above one.
+
+    Why it hurts
+        Values and their gradients grow with the reward, and most defaults take it to be near one.
+
+    Evidence
+        Mean size of the reward a step: its deviation, or the value targets where those are logged.
+
+    Threshold and source
+        A deviation above 10 [RX].
+
+    Prescription
+        normalize_reward=true, or divide the reward by its deviation.
+
+    Known false alarms
+        Algorithms that scale the reward themselves.
+
+    References
+        RLExplorer; “Debugging RL, without the agonizing pain”.
+    """
+
+    id = "ENV001"
+    name = "rewards-too-large"
+    family = "environment"
+    severity = "high"
+    needs = ("train/roll/reward_std",)
+    thresholds = {"reward_std": Threshold(10.0, "RX")}
+    expected = {
+        "reward-scale-too-large": 0.9,
+        "critic-dominates": 0.6,
+        "reward-scale-vs-alpha": 0.6,
+        "grad-clip-missing": 0.5,
+        "healthy": 0.02,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        spread = median(run["train/roll/reward_std"])
+        if not spread > self.thresholds["reward_std"].value:
+            return None
+        return self.found(
+            f"The reward a step has a deviation of {spread:.3g}; about 1 is what settings are "
+            "made for.",
+            "train/roll/reward_std",
+            reward_std=spread,
+        )

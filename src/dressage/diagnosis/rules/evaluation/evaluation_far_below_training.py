@@ -1,0 +1,65 @@
+"""EVA001."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dressage.diagnosis.look import median, part
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class EvaluationFarBelowTraining(Rule):
+    """The evaluated policy is far worse than the one that trains.
+
+    Why it hurts
+        The number that counts is not the one that was optimised: normalisers, wrappers or the
+        environment differ.
+
+    Evidence
+        The late evaluation return against the late training return, beside the spread of training
+        returns.
+
+    Threshold and source
+        More than three deviations below (guess).
+
+    Prescription
+        Evaluate with the training normalisers, frozen, and the same wrappers.
+
+    Known false alarms
+        Policies that need their noise (stochastic games, exploration in the open).
+
+    References
+        SB3’s documentation on VecNormalize and evaluation.
+    """
+
+    id = "EVA001"
+    name = "evaluation-far-below-training"
+    family = "evaluation"
+    severity = "high"
+    needs = ("train/roll/ep_rew_mean", "val/roll/ep_rew_mean")
+    thresholds = {"deviations": Threshold(3.0, "guess")}
+    expected = {
+        "normaliser-mismatch": 0.9,
+        "eval-env-mismatch": 0.9,
+        "logged-reward-normalised": 0.6,
+        "healthy": 0.03,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        train, spread = run["train/roll/ep_rew_mean"], run["train/roll/ep_rew_std"]
+        trained, held_out = (
+            median(train, 0.8),
+            float(np.median(part(run["val/roll/ep_rew_mean"], 0.6))),
+        )
+        deviation = median(spread, 0.8) if spread else float(np.std(part(train, 0.5)))
+        deviation = max(deviation, 0.05 * abs(trained))
+        if not held_out < trained - self.thresholds["deviations"].value * deviation:
+            return None
+        return self.found(
+            f"Evaluations give {held_out:.4g}, training {trained:.4g} with a deviation of "
+            f"{deviation:.3g}.",
+            "val/roll/ep_rew_mean",
+            evaluation=held_out,
+            training=trained,
+        )

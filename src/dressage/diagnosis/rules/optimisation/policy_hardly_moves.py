@@ -1,0 +1,70 @@
+"""OPT002."""
+
+from __future__ import annotations
+
+from dressage.diagnosis.look import learned, median
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class PolicyHardlyMoves(Rule):
+    """Updates leave the policy almost as it was.
+
+    Why it hurts
+        A policy that does not move does not learn, however long it is trained.
+
+    Evidence
+        The KL divergence of updates and, where logged, the share of clipped ratios, after the first
+        tenth of the run, while the return has not been learned.
+
+    Threshold and source
+        KL below 1e-3 in the median [GS] and fewer than 5 % of ratios clipped [GS]; a run whose
+        return has risen is left alone.
+
+    Prescription
+        Raise the learning rate by ten, after a look at its schedule and the optimizer.
+
+    Known false alarms
+        A run that has converged, which is why the return is looked at; updates on very large
+        batches.
+
+    References
+        “Debugging RL, without the agonizing pain”: a very low KL asks for a higher rate.
+    """
+
+    id = "OPT002"
+    name = "policy-hardly-moves"
+    family = "optimisation"
+    severity = "high"
+    needs = ("train/metrics/kl_divergence",)
+    families = ("on-policy",)
+    thresholds = {"kl": Threshold(1e-3, "GS"), "clip_fraction": Threshold(0.05, "GS")}
+    expected = {
+        "lr-too-low": 0.9,
+        "optimizer-eps": 0.8,
+        "optimizer-choice": 0.85,
+        "dead-policy-gradient": 0.95,
+        "grad-clip-too-tight": 0.6,
+        "clip-range-too-tight": 0.5,
+        "lr-schedule-ends-early": 0.6,
+        "network-too-deep": 0.5,
+        "critic-dominates": 0.5,
+        "target-kl-too-tight": 0.5,
+        "features-frozen": 0.2,
+        "healthy": 0.02,
+        "budget-too-small": 0.05,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        kl, clipped = run["train/metrics/kl_divergence"], run["train/metrics/clip_fraction"]
+        middle = median(kl, 0.1)
+        if not middle < self.thresholds["kl"].value or learned(run):
+            return None
+        if clipped and not median(clipped, 0.1) < self.thresholds["clip_fraction"].value:
+            return None
+        return self.found(
+            f"The KL divergence of an update is {middle:.2g} in the median, and the return has "
+            "not risen.",
+            "train/metrics/kl_divergence",
+            kl_median=middle,
+        )

@@ -1,0 +1,65 @@
+"""PRO002."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dressage.diagnosis.look import median, part, returns, rises, slope
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class ReturnStillRising(Rule):
+    """The return was still rising when the run ended.
+
+    Why it hurts
+        The run may be healthy, and simply not done.
+
+    Evidence
+        The trend of the return over the last quarter of the run.
+
+    Threshold and source
+        A rising trend (Mann-Kendall, p below 0.01) whose change is over 5 % of the whole rise
+        (guess).
+
+    Prescription
+        A larger budget.
+
+    Known false alarms
+        A return that rises for ever (throughput tasks).
+
+    References
+        Mann 1945, Kendall 1975; muPRL’s operator that cuts the budget.
+    """
+
+    id = "PRO002"
+    name = "return-still-rising"
+    family = "progress"
+    severity = "medium"
+    thresholds = {"share": Threshold(0.05, "guess")}
+    expected = {
+        "budget-too-small": 0.95,
+        "lr-too-low": 0.3,
+        "batch-too-large": 0.5,
+        "rollout-too-long": 0.5,
+        "clip-range-too-tight": 0.3,
+        "healthy": 0.25,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        series = returns(run)
+        whole = part(series)
+        if len(whole) < 10 or not rises(series, 0.75):
+            return None
+        last, height = slope(series, 0.75), float(np.ptp(whole))
+        if run.threshold is not None and median(series, 0.9) >= run.threshold:
+            return None
+        if not last > self.thresholds["share"].value * height:
+            return None
+        return self.found(
+            f"The return rose by {last:.4g} in the last quarter of the run, of {height:.4g} in "
+            "all.",
+            "train/roll/ep_rew_mean",
+            rise_last_quarter=last,
+            rise_whole=height,
+        )

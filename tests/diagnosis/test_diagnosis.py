@@ -1,0 +1,85 @@
+"""From symptoms to ranked causes, and to what is said of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import dressage
+from dressage.diagnosis.causes import CAUSES
+from dressage.diagnosis.diagnose import diagnose
+from dressage.diagnosis.infer import HEALTHY, Rates, posterior
+from dressage.diagnosis.registry import all_rules
+from dressage.runs.view import RunView, Series
+
+RULES = list(all_rules().values())
+
+
+def test_probabilities_by_hand() -> None:
+    """Two rules, against Bayes' rule written out."""
+    kl, rate = all_rules()["OPT001"], all_rules()["CFG004"]
+    rates = Rates(temperature=1.0, healthy=0.5)
+    found = posterior([kl, rate], {"OPT001": 1}, "on-policy", rates)
+    ids = [c.id for c in CAUSES.values() if "on-policy" in c.families]
+    weight = {HEALTHY: 0.5 * 0.02 * (1 - 0.005)}
+    for id in ids:
+        weight[id] = 0.5 / len(ids) * kl.expected.get(id, 0.05) * (1 - rate.expected.get(id, 0.05))
+    assert found["lr-too-high"] == pytest.approx(weight["lr-too-high"] / sum(weight.values()))
+    assert sum(found.values()) == pytest.approx(1.0)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+def test_labelled_runs_outweigh_what_a_rule_expects() -> None:
+    rule = all_rules()["OPT001"]
+    rates = Rates({"OPT001": {"lr-too-high": (0.0, 96.0)}})
+    assert rates.chance(rule, "lr-too-high") == pytest.approx(
+        4 * rule.expected["lr-too-high"] / 100
+    )
+    assert Rates().chance(rule, "lr-too-high") == rule.expected["lr-too-high"]
+
+
+def test_a_symptom_that_is_explained_no_longer_speaks_for_others() -> None:
+    alone = posterior(RULES, {"OPT001": 1}, "on-policy", Rates())
+    both = posterior(RULES, {"OPT001": 1, "OPT004": 1}, "on-policy", Rates())
+    assert both["clip-range-too-wide"] > alone["clip-range-too-wide"]
+    assert both["too-many-epochs"] < alone["too-many-epochs"]
+
+
+def test_no_log_cannot_be_told() -> None:
+    assert diagnose(RunView(Path("x"), "x", "table")).verdict == "cannot_tell"
+
+
+def test_a_patch_speaks_the_runs_own_language() -> None:
+    steps = np.linspace(1000, 50_000, 50)
+    run = RunView(
+        Path("x"), "x", "sb3", "dqn", "CartPole-v1", {"learning_starts": 50_000},
+        own_settings={"learning_starts": "their_name"}, budget=50_000, env_steps=50_000,
+        series={"train/roll/ep_rew_mean": Series(steps, 20 + np.sin(steps))},
+    )  # fmt: skip
+    found = diagnose(run)
+    assert found.verdict == "faulty" and found.causes[0].id == "learning-never-starts"
+    assert found.prescriptions[0].patch == {"their_name": 1000}
+    json.dumps(found.to_json())
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dressage.ui.cli.app import app
+
+    run = dressage.train(
+        "CartPole-v1", runs=tmp_path, env_steps=20_480, lr=1e-7, final_eval_episodes=0
+    )
+    found = dressage.diagnose(run)
+    assert dataclasses.asdict(found[0])["algo"] == "ppo"
+    assert found[0].verdict == "faulty" and found[0].causes[0].id == "lr-too-low"
+    done = CliRunner().invoke(app, ["diagnose", str(run.path), "--json"])
+    assert done.exit_code == 0
+    told = json.loads(done.stdout.strip().splitlines()[-1])
+    assert told["causes"][0]["id"] == "lr-too-low"
+    assert told["prescriptions"][0]["patch"]["learning_rate"] > 1e-7
+    shown = CliRunner().invoke(app, ["diagnose", str(run.path)])
+    assert "lr-too-low" in shown.stdout and "Something holds this run back" in shown.stdout

@@ -190,7 +190,7 @@ class OffCase:
         """The same update in C, on `parts`; the memory counts as before it."""
         updates, learner = self.native.updates, self.native_learner
         call = updates.call
-        updates._fill(self.memory, self.rng, self.cfg)
+        updates.fill(self.memory, self.rng, self.cfg)
         call.updates = self.cfg.gradient_steps
         call.n_threads = threads
         for name, arrays in parts.items():
@@ -207,9 +207,7 @@ class OffCase:
         assert done == self.cfg.gradient_steps
         for name in parts:
             learner.parts[name].steps = call.parts[PARTS.index(name)].steps
-        found = updates._metrics()
-        found[-1] |= updates.family.extra_metrics()
-        return combined(found)
+        return combined(updates.metrics())
 
     def native_weights(self, parts: dict[str, dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """By torch's names."""

@@ -12,12 +12,14 @@ import pytest
 
 import dressage
 from dressage.assemble import make_recipe
+from dressage.conformance import differences
 from dressage.core.algorithm import Task
 from dressage.core.rng import Rng
 from dressage.core.spec import TaskSpec
 from dressage.envs.backends import open_batch
 from dressage.errors import ConfigError
 from dressage.native.algorithm import on_native
+from dressage.native.off_policy import NativeOffPolicy
 from dressage.presets.resolve import resolve
 from dressage.runs.checkpoint import latest_checkpoint, load_checkpoint
 from dressage.runs.run import Run
@@ -119,6 +121,37 @@ def test_checkpoints_move_between_engines(case: str, first: str, then: str, tmp_
         for name, value in ends[0].items():
             error = np.abs(value - ends[1][name]).max(initial=0.0)
             assert error <= 2e-3 * (1.0 + np.abs(value).max(initial=0.0)), f"{part} {name}: {error}"
+
+
+@pytest.mark.parametrize("case", ["dqn", "dqn-normalised", "sac", "td3", "ddpg"])
+def test_a_resume_is_exact(case: str, tmp_path: Path) -> None:
+    """With native environments, whose rounds are one call."""
+    given = {"env_steps": 160, "checkpoint_every": 32, "keep_checkpoints": 9}
+    whole = train(case, "native", tmp_path / "whole", **given)
+    stopped = train(case, "native", tmp_path / "stopped", **given, hooks=[Stop(80)])
+    assert stopped.status == "stopped"
+    resumed = dressage.train(resume=stopped)
+    assert isinstance(resumed, Run)
+    (event,) = resumed.events("resume")
+    assert event["exact"] is True
+    assert differences(whole.path, resumed.path) == []
+
+
+@pytest.mark.parametrize("case", ["dqn", "dqn-normalised", "dqn-dueling", "dqn-boltzmann"])
+def test_rounds_are_those_of_the_trainer(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Step by step in Python, or all in one call: the same run to the bit."""
+    given = {"env_steps": 480, "train_freq": 2, "log_every": 96}  # two rounds an iteration
+    fast = train(case, "native", tmp_path / "fast", **given)
+    monkeypatch.setattr(NativeOffPolicy, "whole_iteration", lambda *_: None)
+    slow = train(case, "native", tmp_path / "slow", **given)
+    found = [text for text in differences(fast.path, slow.path) if "metrics.csv" not in text]
+    assert found == []
+    a, b = fast.metrics(), slow.metrics()
+    for name in a:
+        if not name.startswith("sys/") and name != "wall_seconds":
+            np.testing.assert_allclose(a[name], b[name], rtol=1e-6, atol=1e-9, err_msg=name)
 
 
 @pytest.mark.parametrize(

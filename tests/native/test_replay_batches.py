@@ -32,7 +32,7 @@ def test_batches_are_the_memorys(n_step: int, rows: int, normalize: bool) -> Non
     memory, updates = case.memory, case.native.updates
     for draws in range(3):
         memory.draws = draws
-        updates._fill(memory, case.rng, case.cfg)
+        updates.fill(memory, case.rng, case.cfg)
         (theirs,) = memory.batches(case.rng, 1, case.cfg)
         obs, next_obs = np.empty((64, 5), np.float32), np.empty((64, 5), np.float32)
         action, scratch = np.empty((64, 2), np.float32), np.empty(64, np.int64)

@@ -146,7 +146,7 @@ class Trainer:
         )
         updates_before = learner.updates
         if self.whole_iteration is not None:
-            rolled, updated = self.whole_iteration(cfg, recorder.seconds)
+            rolled, updated = self.whole_iteration(cfg, recorder.seconds, self.rounds)
         elif self.algo.NEEDS.feed == "replay":
             rolled, updated = self._replay_rounds(cfg)
         else:

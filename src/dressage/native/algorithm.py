@@ -148,7 +148,9 @@ class NativeAlgorithm:
         family, rows = self.NEEDS.native, self.rollout_length(cfg) * collector.n_envs
         whole = WholeIteration(learner, collector, memory, self.rollout_length(cfg))
 
-        def iterate(cfg: Any, seconds: Any) -> tuple[dict[str, float], dict[str, float]]:
+        def iterate(
+            cfg: Any, seconds: Any, rounds: int
+        ) -> tuple[dict[str, float], dict[str, float]]:
             settings = update_settings(family, learner, cfg, rows, whole.settings)
             found, rolled = whole(cfg, seconds)
             return rolled, self._metrics(found, settings, rows)

@@ -18,7 +18,7 @@ from dressage.explore.action_noise import ActionNoise, action_noise, explored, r
 from dressage.explore.choices import ChoiceNoise, choice_noise, choose
 from dressage.native.network import Floats
 from dressage.native.off_learner import OffPolicyLearner, Part, temperature
-from dressage.native.off_structs import PARTS, OffPolicyCall
+from dressage.native.off_structs import PARTS, OffPolicyCall, OffRounds
 from dressage.native.towers import Tower
 
 Bools = npt.NDArray[np.bool_]
@@ -54,6 +54,10 @@ class Family(ABC):
     @abstractmethod
     def settings(self, call: OffPolicyCall, memory: Replay, cfg: Any) -> None:
         """Fills in what is the family's own."""
+
+    def exploration(self, r: OffRounds, cfg: Any) -> None:
+        """The same for acting in native environments."""
+        r.target_every = 0
 
     @abstractmethod
     def values(self, learner: OffPolicyLearner, obs: Floats, action: Floats) -> Floats:
@@ -118,6 +122,10 @@ class Choices(Family):
         n_envs, every = memory.ring.n_envs, cfg.target_update_interval
         now = memory.ring.high * n_envs
         call.follow_last = now // every > (now - cfg.train_freq * n_envs) // every
+
+    def exploration(self, r: OffRounds, cfg: Any) -> None:
+        r.epsilon, r.temperature = cfg.epsilon, cfg.temperature
+        r.target_every = cfg.target_update_interval
 
     def _all_values(self, learner: OffPolicyLearner, obs: Floats, target: bool = False) -> Floats:
         """`[N, D] -> [N, choices]`."""
@@ -276,6 +284,9 @@ class Deterministic(ActorCritics):
         call.smoothing = getattr(cfg, "target_policy_noise", 0.0)
         call.smoothing_clip = getattr(cfg, "target_noise_clip", 0.0)
         call.actor_every = getattr(cfg, "policy_delay", 1)
+
+    def exploration(self, r: OffRounds, cfg: Any) -> None:
+        r.noise_std = 0.0 if cfg.action_noise == "none" else cfg.noise_std
 
 
 FAMILIES: dict[str, type[Family]] = {"dqn": Choices, "sac": Gaussian, "td3": Deterministic}

@@ -121,7 +121,7 @@ class WholeIteration:
             self._make_room()
         done = self._iterate(ctypes.byref(it), self._scratch_at)
         if done < 0:
-            raise self._error()
+            raise failure(it)
         self._take_state()
         spent: list[float] = it.seconds[:]
         learner.updated("all", done, it.learner.steps, sum(spent))
@@ -148,10 +148,10 @@ class WholeIteration:
         it, c = self.it, self.collector
         it.vector_steps, it.epochs = c.vector_steps, self.memory.epochs
         if c.obs_normalizer is not None:
-            it.obs_moments = _moments(c.obs_normalizer.moments)
+            it.obs_moments = moments_for_c(c.obs_normalizer.moments)
             it.obs_clip = float(c.obs_normalizer.clip)
         if c.reward_normalizer is not None:
-            it.reward_moments = _moments(c.reward_normalizer.moments)
+            it.reward_moments = moments_for_c(c.reward_normalizer.moments)
             it.discounted = address(c.reward_normalizer.discounted, np.float64)
             it.reward_gamma = c.reward_normalizer.gamma
             it.reward_clip = float(c.reward_normalizer.clip)
@@ -170,20 +170,21 @@ class WholeIteration:
             episodes = [*map(Episode._make, read)]
         c.collected(self._actions, episodes)
 
-    def _error(self) -> Exception:
-        it = self.it
-        what = ITERATION_ERRORS[it.error]
-        if what == "nonsense":
-            return TrainingError("The native engine refused the settings of this iteration.")
-        column = f", column {it.error_column}" if what == "observation" else ""
-        expected = "an index of a choice" if what == "action" else "a finite number"
-        return EnvError(
-            f"environment {it.error_env} had {it.error_value} as {what}{column} at vector step "
-            f"{it.error_step} of the rollout, expected {expected}."
-        )
+
+def failure(it: Any) -> Exception:
+    """What a call of C that ended with an error found."""
+    what = ITERATION_ERRORS[it.error]
+    if what == "nonsense":
+        return TrainingError("The native engine refused the settings of this iteration.")
+    column = f", column {it.error_column}" if what == "observation" else ""
+    expected = "an index of a choice" if what == "action" else "a finite number"
+    return EnvError(
+        f"environment {it.error_env} had {it.error_value} as {what}{column} at vector step "
+        f"{it.error_step} of the rollout, expected {expected}."
+    )
 
 
-def _moments(moments: RunningMoments) -> Moments:
+def moments_for_c(moments: RunningMoments) -> Moments:
     """The arrays are C's to change: nobody holds the old ones while an iteration runs."""
     mean, m2 = moments.mean.reshape(-1), moments.m2.reshape(-1)
     return Moments(moments.count, mean.size, address(mean, np.float64), address(m2, np.float64))

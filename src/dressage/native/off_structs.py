@@ -12,6 +12,7 @@ from dressage.native.structs import (
     Int64,
     OptimSettings,
     Pointer,
+    RunningMoments,
     UInt64,
 )
 
@@ -122,6 +123,7 @@ class OffPolicyCall(ctypes.Structure):
     _fields_ = (
         ("family", Int32),
         ("n_threads", Int32),
+        ("adds", Int32),
         ("n_choices", Int32),
         ("double_q", Int32),
         ("dueling", Int32),
@@ -144,4 +146,49 @@ class OffPolicyCall(ctypes.Structure):
         ("places", Pointer),
         ("measured", PartMetrics * len(PARTS)),
         ("values", ValueMetrics),
+    )
+
+
+ROUND_PHASES = ("collect", "update")
+
+
+class OffRounds(ctypes.Structure):
+    """`off_rounds` of off_rounds.h."""
+
+    _fields_ = (
+        ("learning", Pointer),
+        ("rounds", Int64),
+        ("n_steps", Int64),
+        ("learning_starts", Int64),
+        ("gradient_steps", Int64),
+        ("target_every", Int64),
+        ("epsilon", Double),
+        ("temperature", Double),
+        ("noise_std", Double),
+        ("choice_stream", UInt64),
+        ("uniform_stream", UInt64),
+        ("normal_stream", UInt64),
+        ("episode_stream", UInt64),
+        ("envs", Pointer),
+        ("current_obs", Pointer),
+        ("current_first", Pointer),
+        ("episode_index", Pointer),
+        ("episode_length", Pointer),
+        ("episode_return", Pointer),
+        ("vector_steps", Int64),
+        ("obs_moments", RunningMoments),
+        ("reward_moments", RunningMoments),
+        ("discounted", Pointer),
+        ("reward_gamma", Double),
+        ("first", Pointer),
+        ("actions", Pointer),
+        ("episodes", Pointer),
+        ("n_episodes", Int64),
+        ("updates", Int64),
+        ("seconds", Double * len(ROUND_PHASES)),
+        ("error", Int32),
+        ("error_env", Int64),
+        ("error_step", Int64),
+        ("error_column", Int64),
+        ("error_value", Double),
     )

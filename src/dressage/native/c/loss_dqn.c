@@ -78,7 +78,7 @@ void dqn_rows(void *about, int thread, int64_t block) {
     const replay *memory = &o->memory;
     const trained *q = &j->parts[CRITIC];
     const off_worker *w = &j->workers[thread];
-    const int64_t first = block_first(block), rows = block_rows(j, block), ld = j->input_stride;
+    const int64_t first = block_first(j, block), rows = block_rows(j, block), ld = j->input_stride;
     const int64_t choices = q->net.shape.outputs[0], outputs = tower_outputs(&q->net);
     const int last = q->net.shape.depth;
     for (int64_t i = 0; i < rows; i++) {

@@ -47,7 +47,7 @@ void sac_critic_rows(void *about, int thread, int64_t block) {
     const trained *actor = &j->parts[ACTOR];
     off_worker *w = &j->workers[thread];
     const int32_t n = j->o->memory.action_size;
-    const int64_t first = block_first(block), rows = block_rows(j, block);
+    const int64_t first = block_first(j, block), rows = block_rows(j, block);
     real target[ROW_BLOCK];
     gather_rows(j, w, first, rows);
     tower_forward(&actor->net, actor->part->parameters, 0, &w->actor, 0, rows, w->next,
@@ -96,7 +96,7 @@ void sac_actor_rows(void *about, int thread, int64_t block) {
     const trained *actor = &j->parts[ACTOR];
     off_worker *w = &j->workers[thread];
     const int32_t n = j->o->memory.action_size;
-    const int64_t first = block_first(block), rows = block_rows(j, block);
+    const int64_t first = block_first(j, block), rows = block_rows(j, block);
     const int last = actor->net.shape.depth;
     block_sums *sums = &j->sums[block];
     *sums = (block_sums){.q_max = -INFINITY, .error_max = -INFINITY};

@@ -39,7 +39,7 @@ void td3_critic_rows(void *about, int thread, int64_t block) {
     const off_job *j = about;
     const trained *critic = &j->parts[CRITIC];
     off_worker *w = &j->workers[thread];
-    const int64_t first = block_first(block), rows = block_rows(j, block);
+    const int64_t first = block_first(j, block), rows = block_rows(j, block);
     real target[ROW_BLOCK];
     gather_rows(j, w, first, rows);
     target_actions(j, w, first, rows);
@@ -58,7 +58,7 @@ void td3_actor_rows(void *about, int thread, int64_t block) {
     const trained *actor = &j->parts[ACTOR];
     off_worker *w = &j->workers[thread];
     const int32_t n = j->o->memory.action_size;
-    const int64_t first = block_first(block), rows = block_rows(j, block);
+    const int64_t first = block_first(j, block), rows = block_rows(j, block);
     const int last = actor->net.shape.depth;
     block_sums *sums = &j->sums[block];
     *sums = (block_sums){.q_max = -INFINITY, .error_max = -INFINITY};

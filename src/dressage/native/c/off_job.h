@@ -6,7 +6,7 @@
 #include "off_policy.h"
 #include "threads.h"
 
-enum { ROW_BLOCK = 32, MOST_CHOICES = 64 };
+enum { ROW_BLOCK = 64, MOST_CHOICES = 64 }; /* most rows of a block */
 
 /* A part of the learner with what a step of it needs. */
 typedef struct {
@@ -41,7 +41,7 @@ typedef struct off_job {
     off_policy *o;
     trained parts[PARTS];
     off_worker *workers; /* [n_threads] */
-    int64_t n_blocks, input_stride;
+    int64_t n_blocks, block_size, input_stride;
     real alpha;
     int64_t *integers; /* [batch_size] */
     drawn *batch;      /* [batch_size] */
@@ -51,23 +51,33 @@ typedef struct off_job {
     tower_rows second; /* DQN: the network's pass over successors (double) */
     block_sums *sums;  /* [n_blocks] */
     int n_threads, stepping; /* the part whose step is made */
-    int64_t update;
     crew crew;
 } off_job;
 
-static inline __attribute__((unused)) int64_t block_first(int64_t block) {
-    return block * ROW_BLOCK;
+static inline __attribute__((unused)) int64_t block_first(const off_job *j, int64_t block) {
+    return block * j->block_size;
 }
 
 static inline __attribute__((unused)) int64_t block_rows(const off_job *j, int64_t block) {
-    const int64_t left = j->o->batch_size - block_first(block);
-    return left < ROW_BLOCK ? left : ROW_BLOCK;
+    const int64_t left = j->o->batch_size - block_first(j, block);
+    return left < j->block_size ? left : j->block_size;
 }
 
 /* torch.max: a NaN on either side stays. */
 static inline __attribute__((unused)) double larger_of(double a, double b) {
     return a > b || a != a ? a : b;
 }
+
+/* off_policy.c: memory (0, or -1 for nonsense), first values, and updates, after which a target that
+   does not follow each of them may move. */
+#define off_place NAME(off_place)
+int off_place(off_job *j, arena *memory);
+#define off_prepare NAME(off_prepare)
+void off_prepare(off_job *j);
+#define off_learn NAME(off_learn)
+void off_learn(off_job *j, int64_t updates, bool follows);
+#define off_places NAME(off_places)
+void off_places(const off_job *j, int64_t updates); /* of the last batch, if there was one */
 
 /* Items of n_blocks. */
 #define dqn_rows NAME(dqn_rows)

@@ -42,16 +42,22 @@ static bool makes_sense(const off_policy *o) {
     if (o->family == OFF_SAC && o->learn_alpha && !o->parts[TEMPERATURE].parameters) return false;
     if (!o->parts[CRITIC].parameters || !o->parts[CRITIC].target) return false;
     if (o->n_choices > MOST_CHOICES || o->n_threads > MOST_THREADS) return false;
-    return m->capacity > 0 && m->n_envs > 0 && m->high > m->low && m->n_step > 0;
+    return m->capacity > 0 && m->n_envs > 0 && m->high >= m->low && m->n_step > 0;
 }
 
-static int place(off_job *j, arena *memory) {
+/* By the size of the batch alone: weights are read once a block, and two threads need two. */
+static int64_t block_size(int64_t batch) {
+    return batch < 4 * ROW_BLOCK ? ROW_BLOCK / 2 : ROW_BLOCK;
+}
+
+int off_place(off_job *j, arena *memory) {
     const off_policy *o = j->o;
     if (!makes_sense(o)) return -1;
     for (int part = 0; part < TEMPERATURE; part++)
         if (place_part(j, part, memory)) return -1;
     j->parts[TEMPERATURE].part = &j->o->parts[TEMPERATURE];
-    j->n_blocks = (o->batch_size + ROW_BLOCK - 1) / ROW_BLOCK;
+    j->block_size = block_size(o->batch_size);
+    j->n_blocks = (o->batch_size + j->block_size - 1) / j->block_size;
     j->n_threads = o->n_threads < 1 ? 1 : o->n_threads;
     j->input_stride = tower_stride(j->parts[CRITIC].net.shape.inputs);
     j->observed_stride = tower_stride(o->memory.obs_size);
@@ -68,10 +74,10 @@ static int place(off_job *j, arena *memory) {
     return 0;
 }
 
-static void prepare(off_job *j) {
+void off_prepare(off_job *j) {
     for (int part = 0; part < PARTS; part++) {
         trained *p = &j->parts[part];
-        part_clear(&j->o->measured[part]);
+        if (!j->o->adds) part_clear(&j->o->measured[part]);
         if (part == TEMPERATURE || !p->part->parameters) continue;
         tower_pieces(&p->net, p->pieces);
         for (int64_t i = 0; !p->part->transposed && i < p->n_pieces; i++)
@@ -81,6 +87,7 @@ static void prepare(off_job *j) {
     j->parts[CRITIC].x = j->inputs, j->parts[CRITIC].ldx = j->input_stride;
     j->parts[ACTOR].x = j->observed, j->parts[ACTOR].ldx = j->observed_stride;
     j->parts[CRITIC].follows = j->o->family == OFF_SAC;
+    if (j->o->adds) return;
     j->o->values = (value_metrics){.q_max = -INFINITY, .error_max = -INFINITY};
 }
 
@@ -146,13 +153,8 @@ void off_measure(off_job *j, const block_sums *s, int64_t values_a_row) {
     v->updates++;
 }
 
-static void run(void *about, int thread) {
-    off_job *j = about;
-    if (thread > 0) {
-        crew_help(&j->crew, thread);
-        return;
-    }
-    for (j->update = 0; j->update < j->o->updates; j->update++) {
+void off_learn(off_job *j, int64_t updates, bool follows) {
+    for (int64_t i = 0; i < updates; i++) {
         draw(j);
         switch (j->o->family) {
         case OFF_DQN: dqn_update(j); break;
@@ -160,69 +162,38 @@ static void run(void *about, int thread) {
         default: td3_update(j); break;
         }
     }
+    const off_part *critic = &j->o->parts[CRITIC];
+    if (follows) follow(j->parts[CRITIC].net.size, j->o->tau, critic->parameters, critic->target);
+}
+
+void off_places(const off_job *j, int64_t updates) {
+    const off_policy *o = j->o;
+    for (int64_t i = 0; o->places && updates > 0 && i < o->batch_size; i++)
+        o->places[i] = replay_place(&o->memory, j->batch[i].row, j->batch[i].env);
+}
+
+static void run(void *about, int thread) {
+    off_job *j = about;
+    if (thread > 0) {
+        crew_help(&j->crew, thread);
+        return;
+    }
+    off_learn(j, j->o->updates, j->o->follow_last);
     crew_end(&j->crew);
 }
 
 int64_t off_policy_bytes(const off_policy *o) {
     off_job j = {.o = (off_policy *)o};
     arena memory = {NULL, 0};
-    return place(&j, &memory) ? -1 : (int64_t)arena_bytes(&memory);
+    return off_place(&j, &memory) ? -1 : (int64_t)arena_bytes(&memory);
 }
 
 int64_t off_policy_update(off_policy *o, void *memory) {
     off_job j = {.o = o};
     arena a = arena_over(memory);
-    if (place(&j, &a)) return -1;
-    prepare(&j);
+    if (off_place(&j, &a)) return -1;
+    off_prepare(&j);
     crew_run(&j.crew, j.n_threads, run, &j);
-    for (int64_t i = 0; o->places && o->updates > 0 && i < o->batch_size; i++)
-        o->places[i] = replay_place(&o->memory, j.batch[i].row, j.batch[i].env);
-    if (o->follow_last)
-        follow(j.parts[CRITIC].net.size, o->tau, o->parts[CRITIC].parameters,
-               o->parts[CRITIC].target);
+    off_places(&j, o->updates);
     return o->updates;
-}
-
-/* -- values alone ------------------------------------------------------------------------------ */
-
-typedef struct {
-    tower net;
-    tower_rows rows;
-    real *x;
-} forward_only;
-
-static int place_forward(forward_only *f, const tower_shape *shape, arena *memory) {
-    if (tower_init(&f->net, shape)) return -1;
-    tower_place(&f->net, ROW_BLOCK, false, &f->rows, memory);
-    f->x = TAKE(memory, real, ROW_BLOCK * tower_stride(shape->inputs));
-    return 0;
-}
-
-int64_t tower_values_bytes(const tower_shape *shape) {
-    forward_only f;
-    arena memory = {NULL, 0};
-    return place_forward(&f, shape, &memory) ? -1 : (int64_t)arena_bytes(&memory);
-}
-
-int tower_values(const tower_shape *shape, const real *parameters, int64_t rows, const real *x,
-                 real *out, void *memory) {
-    forward_only f;
-    arena a = arena_over(memory);
-    if (place_forward(&f, shape, &a)) return -1;
-    const int64_t in = shape->inputs, ld = tower_stride(in), outputs = tower_outputs(&f.net);
-    for (int64_t start = 0; start < rows; start += ROW_BLOCK) {
-        const int64_t here = rows - start < ROW_BLOCK ? rows - start : ROW_BLOCK;
-        for (int64_t i = 0; i < here; i++) {
-            memcpy(f.x + i * ld, x + (start + i) * in, (size_t)in * sizeof(real));
-            f.x[i * ld + in] = 1;
-        }
-        for (int m = 0; m < shape->members; m++) {
-            tower_forward(&f.net, parameters, m, &f.rows, 0, here, f.x, ld);
-            for (int64_t i = 0; i < here; i++)
-                memcpy(out + (m * rows + start + i) * outputs,
-                       tower_row(&f.net, &f.rows, f.rows.out, shape->depth, m, i),
-                       (size_t)outputs * sizeof(real));
-        }
-    }
-    return 0;
 }

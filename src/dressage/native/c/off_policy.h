@@ -38,6 +38,7 @@ typedef struct {
 
 typedef struct {
     int32_t family, n_threads;
+    int32_t adds;        /* metrics go on from those of the call before */
     int32_t n_choices;   /* DQN: choices of an action */
     int32_t double_q, dueling;
     int32_t follow_last; /* DQN: the target moves after the last update */

@@ -13,9 +13,9 @@ typedef struct {
     uint64_t seed, stream;
     int32_t obs_size, action_size, mask_size, n_step;
     double gamma;
-    const float *obs, *next_obs, *action, *reward;
-    const uint8_t *terminated, *truncated, *next_mask; /* no next_mask: NULL */
-    const float *obs_mean, *obs_scale; /* ObsNormalizer's; NULL: none */
+    float *obs, *next_obs, *action, *reward;
+    uint8_t *terminated, *truncated, *next_mask; /* no next_mask: NULL */
+    float *obs_mean, *obs_scale;                 /* ObsNormalizer's; NULL: none */
     float obs_clip, reward_clip;
     float reward_scale; /* RewardNormalizer's; 0: none */
 } replay;

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from dressage import api
+from dressage.algos import load_algorithm
+from dressage.core.config import RunConfig
 from dressage.presets.resolve import split_env_algo
 from dressage.ui.cli.main import main
 
@@ -39,9 +41,11 @@ def blocks(page: str, language: str) -> list[tuple[str, str]]:
 
 def few(env: Any, settings: dict[str, Any]) -> dict[str, Any]:
     """Settings that make a run cheap, unless the page sets them."""
-    extra: dict[str, Any] = {k: v for k, v in FEW.items() if k not in settings}
+    named = settings.get("algo") or split_env_algo(str(env))[1]
+    other = named is not None
+    known = load_algorithm(named or "ppo").Config.model_fields.keys() | RunConfig.model_fields
+    extra: dict[str, Any] = {k: v for k, v in FEW.items() if k not in settings and k in known}
     extra["env_steps"] = min(settings.get("env_steps", LARGEST), LARGEST)
-    other = "algo" in settings or split_env_algo(str(env))[1] is not None
     return extra if other else extra | {"batch_size": 32, "n_epochs": 1}
 
 

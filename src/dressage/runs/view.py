@@ -113,7 +113,8 @@ class RunView:
 
     def visible(self) -> list[str]:
         """The metrics of our dictionary that this log holds."""
-        return [name for name in self.series if name not in self.unknown]
+        unknown = set(self.unknown)
+        return [name for name in self.series if name not in unknown]
 
     def not_visible(self) -> list[Missing]:
         """The metrics that a diagnosis of this family would use and that this log lacks."""

@@ -8,6 +8,7 @@ It also needs tensorboard. Everything is tiny: the files are read, never learned
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import gymnasium
@@ -36,13 +37,16 @@ PLANS = {
     "sb3_sac": (SAC, "Pendulum-v1", 1, 450, {"learning_starts": 100, "batch_size": 16}),
 }
 
+
+def monitored(env_id: str, file: Path) -> Callable[[], Monitor]:
+    return lambda: Monitor(gymnasium.make(env_id), str(file))
+
+
 for name, (make, env_id, n_envs, steps, settings) in PLANS.items():
     folder = HERE / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    envs = [
-        lambda at=at: Monitor(gymnasium.make(env_id), str(folder / str(at))) for at in range(n_envs)
-    ]
+    envs = [monitored(env_id, folder / str(at)) for at in range(n_envs)]
     model = make(
         "MlpPolicy", DummyVecEnv(envs), seed=0, policy_kwargs={"net_arch": [4]}, **settings
     )

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dressage.errors import RunError
-from dressage.runs.metrics import METRICS, describe
+from dressage.runs.metrics import METRICS
 from dressage.runs.readers.clock import straighten
 from dressage.runs.readers.event_files import Events
 from dressage.runs.readers.names import Metric, Names
@@ -24,6 +23,7 @@ WINDOW = 100  # episodes of a rolling mean
 NOTES = 60  # of one view
 LOG_LINES = 2000
 FRESH = 120.0  # seconds since a file was written to, within which its run may still be going on
+_FAMILIES = tuple(name.removesuffix("*") for name in METRICS if name.endswith("/*"))
 _MARKS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[^\x20-\x7e\xa0-\U0010ffff]")
 
 
@@ -70,7 +70,8 @@ def add_table(
         if name in left_out:
             continue
         if in_order:
-            steps = straight.clock if len(column.rows) == table.rows else clock[column.rows]
+            whole = len(column.rows) == table.rows
+            steps = straight.clock if whole else straight.clock[column.rows]
             add_series(view, names, name, Series(steps, column.values))
             continue
         at = place[column.rows]
@@ -86,6 +87,19 @@ def add_events(view: RunView, events: Events, names: Names) -> None:
         straight = straighten(scalars.steps)
         _restarted(view, straight.restarts, straight.notes)
         add_series(view, names, tag, Series(straight.clock, scalars.values[straight.keep]))
+    if "wall_seconds" not in view.series:
+        _add_time(view, events)
+
+
+def _add_time(view: RunView, events: Events) -> None:
+    """Seconds since the first event, from the tag that was logged most often."""
+    longest = max(events.scalars.values(), key=lambda part: len(part.steps), default=None)
+    if longest is None or not np.isfinite(longest.times).all():
+        return
+    straight = straighten(longest.steps)
+    seconds = np.maximum.accumulate(longest.times[straight.keep])
+    if len(seconds) > 1 and seconds[-1] > seconds[0]:
+        view.series["wall_seconds"] = Series(straight.clock, seconds - seconds[0])
 
 
 def _restarted(view: RunView, restarts: list[float], notes: list[str]) -> None:
@@ -116,26 +130,25 @@ def _ours(name: str) -> Metric | None:
     """A name that is ours already."""
     if name in METRICS:
         return Metric(name, name)
-    if not name.startswith(("train/metrics/", "train/hp/", "train/cnt/")):
-        return None
-    try:
-        describe(name)
-    except RunError:
-        return None
-    return Metric(name, name)
+    return Metric(name, name) if name.startswith(_FAMILIES) else None
 
 
-def add_episodes(view: RunView, episodes: Episodes, name: str) -> None:
+def add_episodes(view: RunView, episodes: Episodes, a_return: str, a_length: str) -> None:
     """Single episodes, and the rolling means of return and length where the log has none.
 
-    `name` is what the library calls a single return.
+    `a_return` and `a_length` are what the library calls them.
     """
-    if not len(episodes.returns):
+    # Of several environments they may be written one environment after another.
+    kept = np.flatnonzero(np.isfinite(episodes.env_steps))
+    if not len(kept):
         return
-    view.episodes = episodes
-    for metric, values in (
-        ("train/roll/ep_rew_mean", episodes.returns),
-        ("train/roll/ep_len_mean", episodes.lengths),
+    order = kept[np.argsort(episodes.env_steps[kept], kind="stable")]
+    steps, returns, lengths, ended = episodes
+    ended = None if ended is None else ended[order]
+    episodes = view.episodes = Episodes(steps[order], returns[order], lengths[order], ended)
+    for metric, name, values in (
+        ("train/roll/ep_rew_mean", a_return, episodes.returns),
+        ("train/roll/ep_len_mean", a_length, episodes.lengths),
     ):
         measured = np.isfinite(values)
         if metric in view.series or not measured.any():
@@ -160,12 +173,26 @@ def finish(view: RunView, files: Iterable[Path] = ()) -> RunView:
     ends = [series.env_steps[-1] for series in view.series.values() if series]
     ends += [view.episodes.env_steps[-1]] if len(view.episodes.env_steps) else []
     view.env_steps = max([view.env_steps, *map(float, ends)])
+    _add_speed(view)
     if view.budget is None:
         view.budget = positive(view.config.get("env_steps"))
     if view.state == "unknown":
         view.state = _guessed_state(view, files)
     view.notes = [_clean(sentence) for sentence in view.notes]
     return view
+
+
+def _add_speed(view: RunView) -> None:
+    """Env steps per second of each interval, where only the time is logged."""
+    time_series, name = view["wall_seconds"], "sys/env_steps_per_second"
+    if name in view.series or len(time_series.values) < 2:
+        return
+    seconds, steps = np.diff(time_series.values), np.diff(time_series.env_steps)
+    told = seconds > 0
+    if told.any():
+        speed = steps[told] / seconds[told]
+        view.series[name] = Series(time_series.env_steps[1:][told], speed)
+        view.own_names[name] = view.own_name("wall_seconds")
 
 
 def _guessed_state(view: RunView, files: Iterable[Path]) -> State:

@@ -20,12 +20,13 @@ CLOCK = ("global_step",)
 RETURN, LENGTH = "charts/episodic_return", "charts/episodic_length"
 ACTOR = FAMILIES["actor-critic"]
 SPS = "CleanRL's charts/SPS is the mean speed since the start, not that of the interval."
+SINGLE = f"{RETURN} holds single episodes, not their mean."
 HALF = "CleanRL logs half of the squared value error; it was doubled."
 
 NAMES = Names(
     (
         Metric("global_step", "env_steps"),
-        Metric(RETURN, "train/roll/ep_rew_mean"),
+        Metric(RETURN, "train/roll/ep_rew_mean", note=SINGLE),
         Metric(LENGTH, "train/roll/ep_len_mean"),
         Metric("eval/episodic_return", "val/roll/ep_rew_mean"),
         Metric("charts/learning_rate", "train/hp/lr"),
@@ -144,14 +145,12 @@ def _add_episodes(view: RunView, events: Events) -> None:
     returns, lengths = events.scalars.get(RETURN), events.scalars.get(LENGTH)
     if returns is None:
         return
-    view.own_names["train/roll/ep_len_mean"] = LENGTH
-    order = np.argsort(returns.steps, kind="stable")
     if lengths is not None and np.array_equal(lengths.steps, returns.steps):
-        length = lengths.values[order]
+        length = lengths.values
     else:
-        length = np.full(len(order), np.nan)
-    episodes = Episodes(returns.steps[order], returns.values[order], length)
-    assemble.add_episodes(view, episodes, RETURN)
+        length = np.full(len(returns.steps), np.nan)
+    episodes = Episodes(returns.steps, returns.values, length)
+    assemble.add_episodes(view, episodes, RETURN, LENGTH)
 
 
 def looks_like(tags: set[str]) -> bool:

@@ -110,7 +110,7 @@ def _read_one(name: str | Path, mapping: Mapping[str, str], root: Path) -> list[
 def _is_ours(folder: Path) -> bool:
     """Our config.json holds its format and where values came from; gymnasium-solver's does not."""
     if not is_file(folder / "config.json"):
-        return False
+        return (folder / "config.json").is_symlink() and is_file(folder / "status.json")
     try:
         content = read_json_file(folder / "config.json")
     except DressageError:
@@ -163,12 +163,15 @@ def _runs_in(folder: Path, mapping: Mapping[str, str]) -> list[RunView]:
         return [gymnasium_solver.read(folder, list(walk(folder, depth=2)))]
     if "progress.csv" in names and rllib.looks_like(_csv_names(folder / "progress.csv")):
         return [rllib.read(folder, files)]
-    if names & {"progress.csv", "evaluations.npz"} or any(map(sb3.is_monitor, files)):
+    if "progress.csv" in names:
         return [sb3.read(folder, [*files, *_beside(folder)])]
     if events := [file for file in files if is_event_file(file)]:
         return [_read_event_files(folder, [*files, *_beside(folder)], events, mapping)]
-    if any(file.suffix == ".zip" for file in files):
-        return [sb3.read(folder, [*files, *_beside(folder)])]
+    if any(sb3.is_monitor(file) or file.suffix in (".zip", ".npz") for file in files):
+        below = [file for file in walk(folder, depth=2) if is_event_file(file)]
+        if len({file.parent for file in below}) > 1:
+            return []  # several calls of learn(), each of which logged into a folder of its own
+        return [sb3.read(folder, [*files, *below, *_beside(folder)])]
     # Settings beside tables are no tables.
     tables = [file for file in files if file.suffix in TABLES and "config" not in file.stem]
     return [_read_file(file, mapping) for file in tables if file.suffix != ".json"]

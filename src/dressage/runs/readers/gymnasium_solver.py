@@ -31,17 +31,16 @@ NAMES = Names(
             for part in ("train", "val")
             for theirs, ours in (
                 ("roll/ep_rew/mean", "ep_rew_mean"),
-                ("roll/ep_rew/best", "ep_rew_best"),
                 ("roll/ep_rew/std", "ep_rew_std"),
                 ("roll/ep_len/mean", "ep_len_mean"),
                 ("ep_rew_mean", "ep_rew_mean"),
-                ("ep_rew_best", "ep_rew_best"),
                 ("ep_len_mean", "ep_len_mean"),
             )
         ),
         *(
             Metric(f"train/{theirs}", ours, scale)
             for theirs, ours, scale in (
+                ("roll/ep_rew/best", "train/roll/ep_rew_best", 1.0),
                 ("opt/ppo/approx_kl", "train/metrics/kl_divergence", 1.0),
                 ("opt/ppo/clip_fraction", "train/metrics/clip_fraction", 1.0),
                 ("opt/policy/entropy", "train/metrics/entropy", 1.0),
@@ -69,6 +68,7 @@ NAMES = Names(
                 ("sys/timing/fps", "sys/env_steps_per_second", 1.0),
                 ("sys/timing/time_elapsed", "wall_seconds", 1.0),
                 # older versions
+                ("ep_rew_best", "train/roll/ep_rew_best", 1.0),
                 ("approx_kl", "train/metrics/kl_divergence", 1.0),
                 ("clip_fraction", "train/metrics/clip_fraction", 1.0),
                 ("entropy", "train/metrics/entropy", 1.0),

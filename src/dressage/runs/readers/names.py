@@ -41,21 +41,22 @@ class Names:
         return found
 
     @cached_property
-    def _patterns(self) -> list[tuple[re.Pattern[str], Metric]]:
-        return [
-            (re.compile(re.escape(row.theirs).replace(r"\*", "([^/]+)")), row)
-            for row in self.table
-            if "*" in row.theirs
-        ]
+    def _patterns(self) -> dict[str, list[tuple[re.Pattern[str], Metric]]]:
+        """By the last part of the name, since a log may have thousands; `*` where that varies."""
+        found: dict[str, list[tuple[re.Pattern[str], Metric]]] = {}
+        for row in self.table:
+            if "*" in row.theirs:
+                pattern = re.compile(re.escape(row.theirs).replace(r"\*", "([^/]+)"))
+                found.setdefault(row.theirs.rpartition("/")[2], []).append((pattern, row))
+        return found
 
     def find(self, theirs: str, algo: str | None = None) -> Metric | None:
         """The row for a name; a `*` in our name stands for what it stood for in theirs."""
         for row in self._exact.get(theirs, ()):
             if not row.algos or algo in row.algos:
                 return row
-        if len(theirs) > 300:
-            return None
-        for pattern, row in self._patterns:
+        last = theirs.rpartition("/")[2]
+        for pattern, row in self._patterns.get(last, []) + self._patterns.get("*", []):
             if (match := pattern.fullmatch(theirs)) and (not row.algos or algo in row.algos):
                 return row._replace(ours=row.ours.replace("*", match[1]))
         return None

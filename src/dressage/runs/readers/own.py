@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dressage.errors import DressageError, RunError
 from dressage.runs.algorithms import canonical_algorithm
 from dressage.runs.readers import assemble
@@ -76,12 +74,7 @@ def _add_episodes(view: RunView, run: Run) -> None:
     columns = run.episodes()
     if not {"env_steps", "return", "length"} <= columns.keys():
         return
-    # Of several environments episodes are written by interval, within it by environment.
-    order = np.argsort(columns["env_steps"], kind="stable")
     episodes = Episodes(
-        columns["env_steps"][order],
-        columns["return"][order],
-        columns["length"][order],
-        columns["ended"][order] if "ended" in columns else None,
+        columns["env_steps"], columns["return"], columns["length"], columns.get("ended")
     )
-    assemble.add_episodes(view, episodes, "return")
+    assemble.add_episodes(view, episodes, "return", "length")

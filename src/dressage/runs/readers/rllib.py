@@ -29,7 +29,7 @@ CLOCK = (
     "agent_timesteps_total",
 )
 ON, VALUE, ACTOR = FAMILIES["on-policy"], FAMILIES["value-based"], FAMILIES["actor-critic"]
-_NEW, _OLD = "learners/*/", "info/learner/*/learner_stats/"
+_LEARNERS = ("learners/*/", "info/learner/*/learner_stats/", "info/learner/*/")
 _LEARNED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("entropy", "train/metrics/entropy", ()),
     ("mean_kl_loss", "train/metrics/kl_divergence", ()),
@@ -88,7 +88,7 @@ NAMES = Names(
         Metric("num_env_steps_sampled_throughput_per_sec", "sys/env_steps_per_second"),
         *(
             Metric(f"{before}{theirs}", ours, algos=algos)
-            for before in (_NEW, _OLD)
+            for before in _LEARNERS
             for theirs, ours, algos in _LEARNED
         ),
     )
@@ -108,7 +108,6 @@ SETTINGS = (
     Setting("initial_alpha", "ent_coef_init", algos=("sac",)),
     Setting("target_entropy", "target_entropy"),
     Setting("vf_loss_coeff", "vf_coef"),
-    Setting("kl_target", "target_kl"),
     Setting("num_epochs", "n_epochs"),
     Setting("num_sgd_iter", "n_epochs"),
     Setting("minibatch_size", "batch_size"),

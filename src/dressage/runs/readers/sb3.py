@@ -14,6 +14,7 @@ from dressage.errors import DressageError, RunError
 from dressage.runs.algorithms import FAMILIES, canonical_algorithm
 from dressage.runs.files import parse_json
 from dressage.runs.readers import assemble
+from dressage.runs.readers.clock import straighten
 from dressage.runs.readers.event_files import Events, is_event_file, read_events
 from dressage.runs.readers.names import Metric, Names, Setting, renamed
 from dressage.runs.readers.safe import npz_arrays, read_yaml, zip_entries
@@ -333,7 +334,7 @@ def _add_monitors(view: RunView, tables: list[Table]) -> None:
     length = np.nan_to_num(np.concatenate(lengths)[order], posinf=0.0, neginf=0.0)
     ended_at = np.cumsum(np.maximum(length, 0.0))
     episodes = Episodes(ended_at, np.concatenate(returns)[order], length)
-    assemble.add_episodes(view, episodes, "rollout/ep_rew_mean")
+    assemble.add_episodes(view, episodes, "rollout/ep_rew_mean", "rollout/ep_len_mean")
 
 
 def _monitor_header(table: Table) -> dict[str, Any]:
@@ -354,8 +355,9 @@ def _add_evaluations(view: RunView, file: Path) -> None:
         raise RunError(f"{file.name} has no timesteps and results: left out.")
     if len(steps) != len(results) or not results.size:
         raise RunError(f"{file.name} has {len(steps)} timesteps for {len(results)} results.")
-    clock = steps.astype(np.float64)
-    lengths = arrays.get("ep_lengths")
+    straight = straighten(steps.astype(np.float64))
+    clock, results = straight.clock, results[straight.keep]
+    lengths = arrays.get("ep_lengths", np.empty(0))
     found = {
         "val/roll/ep_rew_mean": results.mean(1),
         "val/roll/ep_rew_std": results.std(1),
@@ -363,8 +365,8 @@ def _add_evaluations(view: RunView, file: Path) -> None:
         "val/roll/ep_rew_max": results.max(1),
         "val/roll/episodes": np.full(len(clock), float(results.shape[1])),
     }
-    if lengths is not None and lengths.shape == results.shape:
-        found["val/roll/ep_len_mean"] = lengths.mean(1)
+    if lengths.shape == (len(steps), results.shape[1]):
+        found["val/roll/ep_len_mean"] = lengths[straight.keep].mean(1)
     for name, values in found.items():
         if name not in view.series:
             view.series[name] = Series(clock, values.astype(np.float64))

@@ -75,7 +75,7 @@ def sync_file(path: Path) -> None:
 
 
 def at_once(waits: Sequence[Callable[[], None]]) -> None:
-    """Calls what waits for the disk, which takes hardly longer for many files than for one."""
+    """Calls what waits for the disk, which takes less time for many files together."""
     from concurrent.futures import ThreadPoolExecutor  # late: most commands write nothing
 
     if waits:

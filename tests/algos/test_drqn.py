@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from dressage.algos import drqn
+from dressage.algos import drqn, sequences
 from dressage.core.rng import Rng
 from dressage.core.steps import Steps
 from dressage.errors import ConfigError
@@ -110,9 +110,9 @@ def test_burn_in_has_no_gradient_and_is_not_learned_from() -> None:
 
     before = drqn.drqn_loss({"q": online, "target": target}, steps, cfg)[0]
     steps.reward[:BURN_IN] += 10.0
-    assert float(drqn.drqn_loss({"q": online, "target": target}, steps, cfg)[0]) == float(before)
+    assert drqn.drqn_loss({"q": online, "target": target}, steps, cfg)[0].item() == before.item()
     steps.extras["carry"][0] += 1.0  # while the state that they lead to is felt
-    assert float(drqn.drqn_loss({"q": online, "target": target}, steps, cfg)[0]) != float(before)
+    assert drqn.drqn_loss({"q": online, "target": target}, steps, cfg)[0].item() != before.item()
 
 
 def test_successors_are_woven_in() -> None:
@@ -120,7 +120,7 @@ def test_successors_are_woven_in() -> None:
     after = 10.0 * obs
     truncated = torch.tensor([[True, False], [False, False], [False, False]])
     first = torch.tensor([[False, False], [True, False], [False, True]])
-    found = drqn.woven(obs, after, truncated, first)
+    found = sequences.woven(obs, after, truncated, first)
     assert found.obs.T.tolist() == [[1, 10, 2, 3, 30], [1, 2, 3, 30, 0]]
     assert found.place.T.tolist() == [[0, 2, 3], [0, 1, 2]]
     assert found.first.T.tolist() == [
@@ -132,6 +132,6 @@ def test_successors_are_woven_in() -> None:
 def test_what_it_cannot_do_is_refused() -> None:
     for settings in ({"n_step": 3}, {"prioritized": True}):
         with pytest.raises(ConfigError, match="n_step=1 and prioritized=false"):
-            drqn.check(drqn.Config(**settings), 1)
+            sequences.check(drqn.Config(**settings), 1)
     with pytest.raises(ConfigError, match="buffer_size=96 or more"):
-        drqn.check(drqn.Config(buffer_size=50), 4)
+        sequences.check(drqn.Config(buffer_size=50), 4)

@@ -14,13 +14,13 @@ begin anywhere and go on into the next episode, where the state begins anew.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from dressage.algos import off_policy
 from dressage.algos.dqn import huber_loss, td_target
 from dressage.algos.off_policy import VALUE_METRICS_AT_TIMES, prepare, rollout_length, tensor
+from dressage.algos.sequences import along, check, learned_from, memory
 from dressage.algos.value_based import (
     METRICS,
     QUIET,
@@ -37,9 +37,7 @@ from dressage.algos.value_based import (
 from dressage.core.algorithm import Needs, Task
 from dressage.core.collector import Acted
 from dressage.core.config import Count
-from dressage.core.replay import Replay
 from dressage.core.steps import tree_map
-from dressage.errors import ConfigError
 from dressage.explore.choices import ChoiceNoise, choose
 from dressage.lazy import torch
 
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from dressage.core.learner import Learner
+    from dressage.core.replay import Replay
     from dressage.core.rng import Rng
     from dressage.core.steps import Steps, Tree
 
@@ -87,28 +86,8 @@ NEEDS = Needs(
 )
 
 
-def check(cfg: Config, n_envs: int) -> None:
-    off_policy.check(cfg, n_envs)
-    if cfg.n_step > 1 or cfg.prioritized:
-        raise ConfigError(
-            "drqn draws sequences uniformly and bootstraps after one step: n_step=1 and "
-            "prioritized=false, or algo=dqn."
-        )
-    needed = (cfg.burn_in + cfg.sequence_length) * n_envs
-    if cfg.buffer_size < needed:
-        raise ConfigError(
-            f"buffer_size={cfg.buffer_size} holds no whole sequence of burn_in={cfg.burn_in} + "
-            f"sequence_length={cfg.sequence_length} steps of n_envs={n_envs} environments: "
-            f"buffer_size={needed} or more."
-        )
-
-
 def init(task: Task, cfg: Config) -> Learner:
     return q_learner(task, cfg)
-
-
-def memory(cfg: Config) -> Replay:
-    return Replay(cfg, cfg.burn_in + cfg.sequence_length)
 
 
 def act(learner: Learner, obs: Tree, carry: Any, mask: Any, noise: ChoiceNoise | None) -> Acted:
@@ -120,65 +99,6 @@ def act(learner: Learner, obs: Tree, carry: Any, mask: Any, noise: ChoiceNoise |
         q, after = net.along(one, tensor(learner, carry), first, acting_noise(learner, noise))
         q = q.squeeze(0).cpu().numpy()
     return Acted(choose(q, net.categories, mask, noise), after.cpu().numpy(), {})
-
-
-class Woven(NamedTuple):
-    """Sequences in which the true successor of every step comes right after it."""
-
-    obs: Tree  # [W, B, …]
-    first: Tensor  # [W, B]
-    place: Tensor  # [L, B]: where the steps are; their successors are one further
-
-
-def woven(obs: Tree, next_obs: Tree, truncated: Tensor, first: Tensor) -> Woven:
-    """Puts the successors that are not the next row between the rows: after steps that the clock
-    ended, and after the last. What follows them in a row begins an episode, so nothing sees them.
-    """
-    extra = truncated.clone()
-    extra[-1] = True
-    steps = torch.arange(len(extra), device=extra.device).unsqueeze(-1)
-    place = steps + extra.cumsum(0) - extra.long()
-    width, rows = len(extra) + int(extra.sum(0).max()), extra.shape[1]
-    column = torch.arange(rows, device=extra.device).expand_as(place)
-    inserted = (place[extra] + 1, column[extra])
-
-    def weave(x: Tensor, after: Tensor) -> Tensor:
-        found = x.new_zeros((width, *x.shape[1:]))
-        found[place, column] = x
-        found[inserted] = after[extra]
-        return found
-
-    found = torch.zeros((width, rows), dtype=torch.bool, device=extra.device)
-    found[place, column] = first
-    if isinstance(obs, dict):
-        return Woven({k: weave(obs[k], next_obs[k]) for k in obs}, found, place)
-    return Woven(weave(obs, next_obs), found, place)
-
-
-def along(net: Any, batch: Steps, sequence: Woven, burn_in: int, noise: Tensor | None) -> Tensor:
-    """Values `[W, B, choices]` of woven sequences, from the stored state brought up to date."""
-    carry, first = batch.extras["carry"], batch.extras["first"]
-    if burn_in:
-        with torch.no_grad():
-            before = tree_map(lambda x: x[:burn_in], batch.obs)
-            carry = net.along(before, carry, first[:burn_in], noise)[1]
-    return net.along(sequence.obs, carry, sequence.first, noise)[0]  # type: ignore[no-any-return]
-
-
-def learned_from(batch: Steps, burn_in: int) -> tuple[Steps, Woven]:
-    """The steps after the burn-in as one row `[L * B, …]`, and as woven sequences."""
-    obs, next_obs = (tree_map(lambda x: x[burn_in:], part) for part in (batch.obs, batch.next_obs))
-    x = batch.extras
-    sequence = woven(obs, next_obs, batch.truncated[burn_in:], x["first"][burn_in:])
-    extras: dict[str, Any] = {"weight": x["weight"].repeat(len(sequence.place))}
-    for name in x.keys() & {"discount", "next_mask"}:
-        extras[name] = x[name][burn_in:].flatten(0, 1)
-    flat = batch._replace(
-        action=batch.action[burn_in:].flatten(0, 1),
-        reward=batch.reward[burn_in:].flatten(),
-        extras=extras,
-    )
-    return flat, sequence
 
 
 def drqn_loss(

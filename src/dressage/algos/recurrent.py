@@ -3,8 +3,8 @@
 Actor and critics have a cell each over the observations; the slow copies have their own weights of
 it. Sequences begin with the states that the cells had when the steps were made, the first `burn_in`
 steps only bring these up to date, and a step that the clock ended bootstraps from its true
-successor, with the state after that step (as in DRQN, which the functions for that are from). The
-losses are then those of SAC and TD3, given what the cells remember in place of observations.
+successor, with the state after that step (sequences.py). The losses are then those of SAC and TD3,
+given what the cells remember in place of observations.
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from dressage.algos import off_policy
 from dressage.algos.continuous import ContinuousSettings, target_drift
-from dressage.algos.drqn import along, learned_from
 from dressage.algos.off_policy import tensor
+from dressage.algos.sequences import along, learned_from
 from dressage.core.config import Count
-from dressage.core.replay import Replay
 from dressage.core.steps import tree_map
-from dressage.errors import ConfigError
 from dressage.lazy import torch
 
 if TYPE_CHECKING:
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from dressage.core.learner import Learner
+    from dressage.core.replay import Replay
     from dressage.core.steps import Steps, Tree
 
 
@@ -43,25 +41,6 @@ class SequenceSettings(ContinuousSettings):
     burn_in: int = Field(8, ge=0, description="steps before them, for the state alone")
     batch_size: int = Field(32, ge=1, description="sequences of an update")
     buffer_size: int = Field(100_000, ge=1, description="newest transitions that are kept")
-
-
-def check(cfg: Any, n_envs: int) -> None:
-    off_policy.check(cfg, n_envs)
-    if cfg.n_step > 1 or cfg.prioritized:
-        raise ConfigError(
-            "Sequences are drawn uniformly and bootstrap after one step: n_step=1 and "
-            "prioritized=false, or an algorithm without memory."
-        )
-    if (rows := cfg.buffer_size // n_envs) < cfg.burn_in + cfg.sequence_length:
-        raise ConfigError(
-            f"buffer_size={cfg.buffer_size} holds {rows} steps of each of n_envs={n_envs} "
-            f"environments, less than burn_in + sequence_length: "
-            f"buffer_size={(cfg.burn_in + cfg.sequence_length) * n_envs} or more."
-        )
-
-
-def memory(cfg: Any) -> Replay:
-    return Replay(cfg, cfg.burn_in + cfg.sequence_length)
 
 
 class Parts(NamedTuple):

@@ -15,13 +15,12 @@ from dressage.algos.off_policy import prepare, rollout_length, tensor
 from dressage.algos.recurrent import (
     SequenceSettings,
     carry_size,
-    check,
     drift,
-    memory,
     on_features,
     remembered,
 )
 from dressage.algos.sac import ActorNoise, EntropySettings, SdeSettings
+from dressage.algos.sequences import check, memory
 from dressage.core.algorithm import Needs, Task
 from dressage.core.collector import Acted
 from dressage.lazy import torch

@@ -17,12 +17,11 @@ from dressage.algos.off_policy import prepare, random_now, rollout_length, tenso
 from dressage.algos.recurrent import (
     SequenceSettings,
     carry_size,
-    check,
     drift,
-    memory,
     on_features,
     remembered,
 )
+from dressage.algos.sequences import check, memory
 from dressage.core.algorithm import Needs, Task
 from dressage.core.config import SchedulableRate
 from dressage.explore.action_noise import ActionNoise, action_noise, explored

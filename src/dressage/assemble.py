@@ -504,10 +504,24 @@ def _make_callback(name: str, trust: bool) -> Hook:
 def make_learner(resolved: Resolved, spec: TaskSpec, rng: Rng, trust: bool) -> Any:
     """The networks of a run, freshly drawn."""
     run = resolved.run
+    refuse_other_actions(resolved, spec)
     custom = import_named(run.net, trust=trust, what="network") if run.net else None
     native = isinstance(resolved.algo, NATIVE)
     task = Task(spec, run, rng, "cpu" if native else pick_device(run.device), custom)
     return resolved.algo.init(task, resolved.cfg)
+
+
+def refuse_other_actions(resolved: Resolved, spec: TaskSpec) -> None:
+    """An algorithm says which kinds of actions it takes."""
+    taken, action = resolved.algo.NEEDS.actions, spec.action
+    there = {"categorical": bool(action.categories), "continuous": bool(action.continuous)}
+    if other := [kind for kind, is_there in there.items() if is_there and kind not in taken]:
+        words = {"categorical": "discrete", "continuous": "continuous"}
+        takes, has = (" and ".join(words[kind] for kind in kinds) for kinds in (taken, other))
+        raise ConfigError(
+            f"algo={resolved.run.algo} takes {takes} actions, and this task has {has} ones: "
+            "algo=ppo takes any."
+        )
 
 
 def _resume_info(verdict: Verdict) -> dict[str, Any]:

@@ -313,6 +313,7 @@ FIXED_ON_RESUME = (
     "noisy",
     "n_atoms",
     "n_quantiles",
+    "bonus",
     "optimizer",
     "precision",
     "scale_actions",

@@ -49,6 +49,7 @@ from dressage.core.config import (
 from dressage.core.memory import Rollout
 from dressage.core.summaries import combined
 from dressage.errors import ConfigError
+from dressage.explore.bonus import BonusSettings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -72,7 +73,7 @@ __all__ = [
 ]
 
 
-class Config(NetworkSettings, OptimizerSettings):
+class Config(NetworkSettings, OptimizerSettings, BonusSettings):
     """Settings of A2C; the defaults are those of OpenAI's baselines and SB3."""
 
     n_steps: int = Field(5, ge=1, description="vector steps between updates")

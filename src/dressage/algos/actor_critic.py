@@ -10,6 +10,7 @@ import numpy as np
 from dressage.core.algorithm import Task
 from dressage.core.learner import Learner
 from dressage.errors import ConfigError
+from dressage.explore import bonus
 
 POLICY_METRICS = (
     "train/loss/policy",
@@ -33,7 +34,10 @@ VALUE_METRICS = (
     "train/metrics/explained_variance",
     "train/roll/value_mean",
 )
-ON_POLICY_METRICS_AT_TIMES = ("train/metrics/action_std",)  # continuous actions
+ON_POLICY_METRICS_AT_TIMES = (
+    "train/metrics/action_std",  # continuous actions
+    *bonus.METRICS,
+)
 
 
 def check_batches(cfg: Any, n_envs: int) -> None:
@@ -87,6 +91,7 @@ def new_learner(task: Task, cfg: Any) -> Learner:
         cfg.ortho_init,
     )
     learner.add_net("actor_critic", net)
+    bonus.add_bonus(learner, task, cfg)
     return learner
 
 

@@ -36,6 +36,7 @@ from dressage.core.config import (
 from dressage.core.learner import Learner
 from dressage.core.replay import ReplaySettings
 from dressage.errors import ConfigError
+from dressage.explore.bonus import BonusSettings, add_bonus, observe_newest, rewarded_batch
 from dressage.lazy import torch
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ METRICS = (*UPDATE_METRICS, *VALUE_METRICS, "train/loss/critic", "train/loss/act
 METRICS_AT_TIMES = (*VALUE_METRICS_AT_TIMES, "train/metrics/critic_disagreement")
 
 
-class ContinuousSettings(TorsoSettings, ReplaySettings, OptimizerSettings):
+class ContinuousSettings(TorsoSettings, ReplaySettings, OptimizerSettings, BonusSettings):
     """An actor and critics of continuous actions; the defaults are SAC's."""
 
     net_arch: list[Count] | dict[str, list[Count]] = Field(
@@ -96,6 +97,7 @@ def new_learner(
     for name, make in {"actor": actor, "critic": critic}.items():
         net = learner.add_net(name, build(make, name, task.rng, cfg.ortho_init))
         learner.add_group(name, {name: net}, cfg)
+    add_bonus(learner, task, cfg)
     return learner
 
 
@@ -147,9 +149,12 @@ def learn(
     collected: list[Metrics] = []
     place: Any = None
     tensors: Any = None
+    observe_newest(learner, memory, cfg)
     for batch in memory.batches(rng, count, cfg):
-        place, tensors = batch.extras["place"], learner.tensors(batch)
+        place = batch.extras["place"]
+        tensors, bonus_metrics = rewarded_batch(learner, learner.tensors(batch), cfg)
         made = update_once(tensors, memory.draws)
+        made[0] |= bonus_metrics
         error = made[0].pop("td_error")
         if cfg.prioritized:
             memory.feedback(place, error.cpu().numpy(), cfg)

@@ -14,6 +14,7 @@ from dressage.core.replay.due import updates_due as updates_due
 from dressage.core.spec import bounded_actions as bounded_actions
 from dressage.core.steps import Steps, tree_map
 from dressage.errors import ConfigError
+from dressage.explore import bonus
 from dressage.lazy import torch
 from dressage.native.sum_tree import make_priorities
 
@@ -40,7 +41,11 @@ VALUE_METRICS = (
     "train/metrics/buffer_age",
     "train/metrics/update_to_data",
 )
-VALUE_METRICS_AT_TIMES = ("train/metrics/q_gap", "train/metrics/priority_spread")
+VALUE_METRICS_AT_TIMES = (
+    "train/metrics/q_gap",
+    "train/metrics/priority_spread",
+    *bonus.METRICS,
+)
 
 
 def check(cfg: ReplaySettings, n_envs: int) -> None:
@@ -51,6 +56,11 @@ def check(cfg: ReplaySettings, n_envs: int) -> None:
         )
     if cfg.gradient_steps == 0:
         raise ConfigError("gradient_steps=0 never learns: 1 or more, or -1 for one an env step.")
+    if cfg.n_step > 1 and bonus.kind_of(cfg) is not None:
+        raise ConfigError(
+            f"bonus and n_step={cfg.n_step} do not go together, since the bonuses of the steps in "
+            "between are not known: n_step=1."
+        )
 
 
 def memory(cfg: Any) -> Replay:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dressage.core.collector import Acted
 from dressage.core.rng import Rng
 from dressage.core.steps import Steps, Tree, tree_map
+from dressage.explore.bonus import rewarded_rollout
 from dressage.lazy import torch
 from dressage.math.returns import explained_variance, gae
 from dressage.native.learner import NativeLearner
@@ -90,7 +91,9 @@ def act(
 def prepare(
     learner: Learner | NativeLearner, steps: Steps, cfg: Any
 ) -> tuple[Steps, dict[str, float]]:
-    """Adds `advantage` and `returns` (generalised advantage estimation) to the extras."""
+    """Adds `advantage` and `returns` (generalised advantage estimation) to the extras, after the
+    exploration bonus to the reward, if there is one."""
+    steps, bonus_metrics = rewarded_rollout(learner, steps, cfg)
     value = steps.extras["value"]
     advantage, returns = gae(
         steps.reward,
@@ -105,7 +108,7 @@ def prepare(
     if cfg.normalize_advantage == "batch":
         advantage = normalised(advantage)
     extras = steps.extras | {"advantage": advantage, "returns": returns}
-    return steps._replace(extras=extras), metrics | action_deviation(learner)
+    return steps._replace(extras=extras), bonus_metrics | metrics | action_deviation(learner)
 
 
 def normalised(advantage: Floats) -> Floats:

@@ -47,6 +47,7 @@ from dressage.core.config import (
 )
 from dressage.core.memory import Rollout
 from dressage.core.summaries import combined
+from dressage.explore.bonus import BonusSettings
 from dressage.lazy import torch
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ __all__ = [
 ]
 
 
-class Config(NetworkSettings, OptimizerSettings):
+class Config(NetworkSettings, OptimizerSettings, BonusSettings):
     """Settings of PPO; the defaults are the paper's for continuous control."""
 
     n_steps: int = Field(2048, ge=1, description="vector steps between updates")

@@ -61,6 +61,7 @@ from dressage.core.config import (
 )
 from dressage.core.memory import Rollout
 from dressage.core.summaries import combined
+from dressage.explore.bonus import BonusSettings, rewarded_rollout
 from dressage.math.returns import discounted_returns
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ __all__ = [
 ]
 
 
-class Config(NetworkSettings, OptimizerSettings):
+class Config(NetworkSettings, OptimizerSettings, BonusSettings):
     """Settings of REINFORCE; a rollout holds an episode of any classic-control task."""
 
     n_steps: int = Field(512, ge=2, description="vector steps between updates")
@@ -158,6 +159,7 @@ def memory(cfg: Config) -> Rollout:
 
 def prepare(learner: Learner, steps: Steps, cfg: Config) -> tuple[Steps, dict[str, float]]:
     """Adds `returns`, `advantage` and `weight` to the extras."""
+    steps, bonus_metrics = rewarded_rollout(learner, steps, cfg)
     value, ends = steps.extras["value"], (steps.terminated, steps.truncated)
     if cfg.baseline:
         returns = discounted_returns(steps.reward, next_values(learner, steps), *ends, cfg.gamma)
@@ -174,7 +176,7 @@ def prepare(learner: Learner, steps: Steps, cfg: Config) -> tuple[Steps, dict[st
             advantage[counted] = normalised(advantage[counted])
     weight = counted.astype(np.float32) / max(float(counted.mean()), 1e-8)
     extras = steps.extras | {"advantage": advantage, "returns": returns, "weight": weight}
-    return steps._replace(extras=extras), metrics | action_deviation(learner)
+    return steps._replace(extras=extras), bonus_metrics | metrics | action_deviation(learner)
 
 
 def ends_later(done: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -35,6 +35,7 @@ from dressage.core.config import (
 from dressage.core.learner import Learner
 from dressage.core.replay import Replay, ReplaySettings
 from dressage.errors import ConfigError
+from dressage.explore.bonus import BonusSettings, add_bonus, observe_newest, rewarded_batch
 from dressage.explore.choices import ChoiceNoise, choice_noise, choose
 from dressage.lazy import torch
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 METRICS = (*UPDATE_METRICS, *VALUE_METRICS, "train/loss/td")
 
 
-class ValueSettings(TorsoSettings, ReplaySettings, OptimizerSettings):
+class ValueSettings(TorsoSettings, ReplaySettings, OptimizerSettings, BonusSettings):
     """Settings of learning action values; the defaults are those of SB3's DQN."""
 
     GROUP: ClassVar[str] = "values"
@@ -114,6 +115,7 @@ def q_learner(
     learner.add_net("q", net)
     learner.add_group("all", {"q": net}, cfg)
     learner.add_target("target", "all", "q")
+    add_bonus(learner, task, cfg)
     return learner
 
 
@@ -204,14 +206,16 @@ def learn(
     collected: list[dict[str, Any]] = []
     place: Any = None
     batch: Any = None
+    observe_newest(learner, memory, cfg)
     for drawn in memory.batches(rng, count, cfg):
-        batch, place = learner.tensors(drawn), drawn.extras["place"]
+        place = drawn.extras["place"]
+        batch, bonus_metrics = rewarded_batch(learner, learner.tensors(drawn), cfg)
         layers = layer_noise(learner, rng, memory.draws)
         metrics = learner.step("all", loss, batch, cfg, layers)
         priority = metrics.pop("priority")
         if cfg.prioritized:
             memory.feedback(place, priority.cpu().numpy(), cfg)
-        collected.append(metrics)
+        collected.append(metrics | bonus_metrics)
     if _target_due(memory, cfg):
         learner.follow("target", cfg.tau)
     if collected and inspect:

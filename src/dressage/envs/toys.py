@@ -266,13 +266,15 @@ class Menu(gym.Env):  # type: ignore[misc]
 class Recall(gym.Env):  # type: ignore[misc]
     """A cue is shown once; after `delay` blank steps the action must repeat it, for 1 or -1.
 
-    A policy without memory gets 0 on average.
+    A policy without memory gets 0 on average. `box`: the answer is a number from -1 to 1, and costs
+    its distance from the right end; without memory 0 is the best there too.
     """
 
-    def __init__(self, delay: int = 2) -> None:
+    def __init__(self, delay: int = 2, action: str = "discrete") -> None:
         self.delay = delay
         self.observation_space = spaces.Box(-1.0, 1.0, (2,), np.float32)  # cue, "answer now"
-        self.action_space = spaces.Discrete(2)
+        box = spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.action_space = box if action == "box" else spaces.Discrete(2)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         super().reset(seed=seed)
@@ -282,5 +284,36 @@ class Recall(gym.Env):  # type: ignore[misc]
     def step(self, action: Any) -> Any:
         self.t += 1
         done = self.t > self.delay
-        reward = (1.0 if int(action) == self.cue else -1.0) if done else 0.0
+        reward = self._score(action) if done else 0.0
         return np.array([0.0, self.t >= self.delay], np.float32), reward, done, False, {}
+
+    def _score(self, action: Any) -> float:
+        if isinstance(self.action_space, spaces.Box):
+            return 1.0 - abs(float(action[0]) - (2.0 * self.cue - 1.0))
+        return 1.0 if int(action) == self.cue else -1.0
+
+
+class Corridor(gym.Env):  # type: ignore[misc]
+    """A long way in small steps: 1 for each step at its end, and 0 everywhere else.
+
+    Of the two actions one leads on and the other back, which is which differing from place to
+    place. An episode has `2 length` steps: the best return is `length + 1`. Chance comes to the
+    end in one of 7,700 episodes (length 30), and nothing tells that it is worth trying: who does
+    not look for what is new gets 0.
+    """
+
+    def __init__(self, length: int = 30) -> None:
+        self.length, self.limit = length, 2 * length
+        self.observation_space = spaces.Discrete(length + 1)
+        self.action_space = spaces.Discrete(2)
+        self.onward = np.random.default_rng(length).integers(0, 2, length + 1)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t, self.at = 0, 0
+        return 0, {}
+
+    def step(self, action: Any) -> Any:
+        ahead = 1 if int(action) == self.onward[self.at] else -1
+        self.t, self.at = self.t + 1, min(max(self.at + ahead, 0), self.length)
+        return self.at, float(self.at == self.length), False, self.t >= self.limit, {}

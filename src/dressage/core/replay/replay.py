@@ -202,8 +202,8 @@ class Replay:
         normalizer = self.collector.reward_normalizer
         return reward if normalizer is None else normalizer.scaled(reward)
 
-    def newest(self, count: int) -> Steps:
-        """The last `count` rows as `[T, N, …]`, as a network sees them now."""
+    def newest(self, count: int, successors: bool = False) -> Steps:
+        """The last `count` rows as `[T, N, …]`, as a network sees them now; `next_obs` if asked."""
         ring = self.ring
         rows = np.arange(max(ring.low, ring.high - count), ring.high)[:, None]
         envs = np.arange(ring.n_envs)[None]
@@ -213,7 +213,7 @@ class Replay:
             self._scaled(ring.take("reward", rows, envs)),
             ring.take("terminated", rows, envs),
             ring.take("truncated", rows, envs),
-            None,
+            self._observed("next_obs", rows, envs) if successors else None,
             {},
         )
 

@@ -414,6 +414,7 @@ REPORTED_SETTINGS = (
     "clip_range_vf",
     "ent_coef",
     "epsilon",
+    "noise_std",
 )
 
 

@@ -8,11 +8,11 @@ and belongs to the state that `Policy.predict` hands from call to call.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from dressage.core.collector import Acted
 from dressage.core.config import SchedulableRate, Settings
@@ -26,9 +26,10 @@ class ActionNoiseSettings(Settings):
 
     GROUP: ClassVar[str] = "exploration"
 
-    action_noise: Literal["normal", "ou", "none"] = Field(
-        "normal", description="noise on actions; ou: Ornstein-Uhlenbeck, which drifts"
-    )
+    action_noise: Annotated[
+        Literal["normal", "ou", "none"],
+        BeforeValidator(lambda value: "none" if value is None else value),  # as typed: =none
+    ] = Field("normal", description="noise on actions; ou: Ornstein-Uhlenbeck, which drifts")
     noise_std: SchedulableRate = Field(
         0.1, description="its deviation, actions being in [-1, 1]; ou: sigma"
     )

@@ -61,7 +61,7 @@ def train(env: str, algo: str, seed: int, **settings: Any) -> tuple[float, Any]:
             name, algo=algo, runs=runs, seed=seed, preset=False, **{**base, **settings}
         )
         assert isinstance(run, Run)
-        found = run.metrics("val/roll/ep_rew_mean").get("val/roll/ep_rew_mean", [np.nan])
+        found = run.metrics("val/roll/*").get("val/roll/ep_rew_mean", [np.nan])
         return float(found[-1]), dressage.load(run, trust=True)
 
 
@@ -151,7 +151,9 @@ def test_one_without_memory_cannot() -> None:
 
 
 def frozen_lake(algo: str, seed: int) -> float:
-    return train("FrozenLake-v1", algo, seed, env_steps=6000, env_kwargs={"is_slippery": False})[0]
+    steps = 4000 if algo == "q_learning" else 8000
+    settings = {"env_steps": steps, "initial_value": 1.0, "epsilon": 0.1, "learning_rate": 0.5}
+    return train("FrozenLake-v1", algo, seed, env_kwargs={"is_slippery": False}, **settings)[0]
 
 
 @pytest.mark.parametrize("algo", ["q_learning", pytest.param("sarsa", marks=slow)])
@@ -160,7 +162,9 @@ def test_the_way_over_the_lake(algo: str) -> None:
 
 
 def cliff(algo: str, seed: int) -> float:
+    settings: dict[str, Any]
     settings = {"gamma": 1.0, "epsilon": 0.1, "learning_rate": 0.5, "env_steps": 12_000}
+    settings["wrappers"] = ["time_limit:200"]  # it has no clock of its own
     return train("CliffWalking-v1", algo, seed, **settings)[0]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dressage.errors import DressageError, RunError, did_you_mean
-from dressage.runs.find import find, runs_root, split_checkpoint
+from dressage.runs.find import LAST, find, runs_root, split_checkpoint
 from dressage.runs.group import Group
 from dressage.runs.metrics import describe
 from dressage.runs.readers import (
@@ -94,11 +94,16 @@ def _read_one(name: str | Path, mapping: Mapping[str, str], root: Path) -> list[
         exists = False
     if exists and path.is_file():
         return [_read_file(path, mapping)]
-    if exists and not _is_ours(path) and path.name != "@last" and not is_file(path / "group.json"):
+    if exists and not _is_ours(path) and path.name != LAST and not is_file(path / "group.json"):
         if not path.is_dir():
             raise RunError(f"{path} is neither a folder nor a regular file.")
         return _read_folder(path, mapping)
-    found = find(split_checkpoint(str(name))[0] if not exists else name, root)
+    try:
+        found = find(split_checkpoint(str(name))[0] if not exists else name, root)
+    except RunError as error:
+        if exists or str(name) == LAST:
+            raise
+        raise RunError(f"{error} Nor is there a file or folder {path}.") from None
     if isinstance(found, Group):
         members = found.members
         if not members:
@@ -229,6 +234,8 @@ def _read_file(file: Path, mapping: Mapping[str, str]) -> RunView:
         return _read_event_files(file, [file], [file], mapping)
     if file.suffix in (".zip", ".npz") or sb3.is_monitor(file):
         return sb3.read(file, [file])
+    if file.suffix == ".wandb":
+        return wandb.read(file, [file], mapping)
     if file.suffix in (".csv", ".tsv", ".txt"):
         names = _csv_names(file)
         if "env_steps" not in mapping:

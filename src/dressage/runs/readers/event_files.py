@@ -11,7 +11,6 @@ import math
 import os
 import re
 import struct
-from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,9 +22,11 @@ from dressage.runs.readers.safe import open_file
 from dressage.runs.table import Array
 
 NAME = re.compile(r".*tfevents.*")
-RECORD = 32 * 2**20  # bytes of one record: images and videos are passed over, not kept
+RECORD = 256 * 2**20  # bytes of one record, such as a video
 TAGS = 20_000
 TEXT = 2**20  # characters of a text
+KINDS = 100_000  # of records that are remembered
+CHUNK = 32 * 2**20  # bytes read at a time
 DENSE = 150 * 2**20  # bytes of a file beyond which one step in k is parsed
 HINT = "This needs tensorboard, which is not installed: pip install 'dressage[tensorboard]'"
 
@@ -60,52 +61,100 @@ def read_events(paths: list[Path]) -> Events:
 
 
 class _Reader:
+    """Most records hold one scalar, and differ from the others of their tag in time, step and value
+    only. Their bytes between step and value are looked up; protobuf parses the first of each kind,
+    and every record that is of no such kind. It takes less than half of the time."""
+
     def __init__(self, message: Any) -> None:
         self._message = message
-        self._found: dict[str, tuple[array[float], array[float], array[float]]] = {}
+        self._kinds: dict[bytes, str | None] = {}  # bytes between step and value: the tag, if plain
+        self._found: dict[str, list[Scalars]] = {}
         self._events = Events()
 
     def read(self, path: Path) -> None:
         note = self._events.notes.append
         with open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
-            stride = max(1, math.ceil(size / DENSE))
-            if stride > 1:
-                note(f"{path.name} has {size:,} bytes: one step in {stride} was read.")
-            damaged = 0
-            while len(head := file.read(12)) == 12:
-                (length,) = struct.unpack_from("<Q", head)
-                if length > size:
+            self._stride = max(1, math.ceil(size / DENSE))
+            if self._stride > 1:
+                note(f"{path.name} has {size:,} bytes: one step in {self._stride} was read.")
+            self._damaged = 0
+            rest = b""
+            while data := file.read(CHUNK):
+                data = rest + data
+                done = self._records(data)
+                rest = data[done:]
+                if len(rest) >= 12 and struct.unpack_from("<Q", rest)[0] > RECORD:
                     note(f"{path.name} is damaged: the rest of it was left out.")
+                    rest = b""
                     break
-                if length > RECORD:
-                    file.seek(length + 4, os.SEEK_CUR)
-                    continue
-                record = file.read(length + 4)
-                if len(record) < length + 4:
-                    note("The last record is only half written and was left out.")
-                    break
-                if stride > 1 and _step(record) // 7 % stride:
-                    continue
-                try:
-                    event = self._message.FromString(record[:-4])
-                except Exception:  # protobuf's DecodeError; which module it lives in has moved
-                    damaged += 1
-                    continue
-                self._take(event)
-            if damaged:
-                note(f"{damaged} records of {path.name} are damaged and were left out.")
+            if rest:
+                note("The last record is only half written and was left out.")
+            if self._damaged:
+                note(f"{self._damaged} records of {path.name} are damaged and were left out.")
 
-    def _take(self, event: Any) -> None:
-        step, time = float(event.step), event.wall_time
+    def _records(self, data: bytes) -> int:
+        """Takes the whole records at the beginning of `data`; returns where the rest begins."""
+        plain: dict[str, tuple[list[int], list[int]]] = {}  # tag: places of records and of values
+        at, end, length_of = 0, len(data) - 12, struct.Struct("<Q").unpack_from
+        while at <= end:
+            (length,) = length_of(data, at)
+            begin, after = at + 12, at + length + 16
+            if length > RECORD or after > len(data):
+                break
+            at = after
+            body = begin + 11
+            if length > 15 and data[begin] == 0x09 and data[begin + 9] == 0x10:
+                while data[body - 1] >= 0x80 and body < begin + 20:
+                    body += 1
+                if self._stride > 1 and _varint(data, begin + 10) // 7 % self._stride:
+                    continue
+                kind = data[body : begin + length - 4]
+                tag = self._kinds.get(kind, "")
+                if tag == "":
+                    tag = self._kinds[kind] = self._plain_tag(data[begin : begin + length], kind)
+                if tag is not None:
+                    places = plain.get(tag)
+                    if places is None:
+                        places = plain[tag] = ([], [])
+                    places[0].append(begin)
+                    places[1].append(begin + length - 4)
+                    continue
+            self._parse(data[begin : begin + length])
+        for tag, (begins, values) in plain.items():
+            if tag not in self._found and len(self._found) >= TAGS:
+                continue
+            self._found.setdefault(tag, []).append(_scalars(data, begins, values))
+        return at
+
+    def _plain_tag(self, record: bytes, kind: bytes) -> str | None:
+        """The tag, if a record is one scalar whose value is its last four bytes."""
+        try:
+            event = self._message.FromString(record)
+        except Exception:  # protobuf's DecodeError; which module it lives in has moved
+            return None
+        if len(event.summary.value) != 1 or len(self._kinds) > KINDS:
+            return None
+        tag = str(event.summary.value[0].tag)
+        # The same message, written anew, has these bytes before its value: nothing else is in it.
+        summary = b"\x0a" + _length(len(tag.encode())) + tag.encode() + b"\x15"
+        value = b"\x0a" + _length(len(summary) + 4) + summary
+        return tag if tag and kind == b"\x2a" + _length(len(value) + 4) + value else None
+
+    def _parse(self, record: bytes) -> None:
+        try:
+            event = self._message.FromString(record)
+        except Exception:
+            self._damaged += 1
+            return
         for value in event.summary.value:
             kind = value.WhichOneof("value")
             if kind == "simple_value":
-                self._add(value.tag, step, value.simple_value, time)
+                self._add(value.tag, event, value.simple_value)
             elif kind == "tensor":
-                self._take_tensor(value, step, time)
+                self._take_tensor(value, event)
 
-    def _take_tensor(self, value: Any, step: float, time: float) -> None:
+    def _take_tensor(self, value: Any, event: Any) -> None:
         """Scalars of tensorflow 2, and texts."""
         tensor = value.tensor
         if tensor.string_val:
@@ -113,40 +162,57 @@ class _Reader:
                 text = tensor.string_val[0][:TEXT].decode("utf-8", "replace")
                 self._events.texts[value.tag.removesuffix("/text_summary")] = text
         elif len(tensor.float_val) == 1:
-            self._add(value.tag, step, tensor.float_val[0], time)
+            self._add(value.tag, event, tensor.float_val[0])
         elif len(tensor.double_val) == 1:
-            self._add(value.tag, step, tensor.double_val[0], time)
+            self._add(value.tag, event, tensor.double_val[0])
         elif tensor.dtype in (1, 2) and len(tensor.tensor_content) == 4 * tensor.dtype:
             code = "<f" if tensor.dtype == 1 else "<d"
-            self._add(value.tag, step, struct.unpack(code, tensor.tensor_content)[0], time)
+            self._add(value.tag, event, struct.unpack(code, tensor.tensor_content)[0])
 
-    def _add(self, tag: str, step: float, value: float, time: float) -> None:
-        arrays = self._found.get(tag)
-        if arrays is None:
-            if len(self._found) >= TAGS:
-                return
-            arrays = self._found[tag] = (array("d"), array("d"), array("d"))
-        arrays[0].append(step)
-        arrays[1].append(value)
-        arrays[2].append(time)
+    def _add(self, tag: str, event: Any, value: float) -> None:
+        if tag in self._found or len(self._found) < TAGS:
+            parts = (float(event.step), value, event.wall_time)
+            one = Scalars(*(np.array([part], np.float64) for part in parts))
+            self._found.setdefault(tag, []).append(one)
 
     def finish(self) -> Events:
         self._events.scalars = {
-            tag: Scalars(*(np.array(part, np.float64) for part in parts))
+            tag: Scalars(*(np.concatenate(column) for column in zip(*parts, strict=True)))
             for tag, parts in self._found.items()
         }
         return self._events
 
 
-def _step(record: bytes) -> int:
-    """The step of an event whose first two fields are its time and its step, as writers put them;
-    0 for any other."""
-    if len(record) < 12 or record[0] != 0x09 or record[9] != 0x10:
-        return 0
-    step = shift = 0
-    for byte in record[10:20]:
-        step |= (byte & 0x7F) << shift
+def _scalars(data: bytes, begins: list[int], values: list[int]) -> Scalars:
+    """The numbers of records that begin at some places and have their values at others."""
+    content = np.frombuffer(data, np.uint8)
+    begin = np.array(begins, np.int64)
+    times = content[begin[:, None] + np.arange(1, 9)].view("<f8")[:, 0]
+    value = content[np.array(values, np.int64)[:, None] + np.arange(4)].view("<f4")[:, 0]
+    step, more = np.zeros(len(begin), np.int64), np.ones(len(begin), bool)
+    for index in range(10):
+        byte = content[begin + 10 + index].astype(np.int64)
+        step |= np.where(more, (byte & 0x7F) << (7 * index), 0)
+        more &= byte >= 0x80
+        if not more.any():
+            break
+    return Scalars(step.astype(np.float64), value.astype(np.float64), times.astype(np.float64))
+
+
+def _varint(data: bytes, at: int) -> int:
+    number = shift = 0
+    for byte in data[at : at + 10]:
+        number |= (byte & 0x7F) << shift
         if byte < 0x80:
             break
         shift += 7
-    return step
+    return number
+
+
+def _length(number: int) -> bytes:
+    """A length as protobuf writes it."""
+    parts = []
+    while number >= 0x80:
+        parts.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*parts, number])

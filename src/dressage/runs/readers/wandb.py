@@ -1,8 +1,7 @@
-"""Weights & Biases: a run's folder (config.yaml, wandb-summary.json, output.log, event files that
-it synchronised), or a history that was exported as CSV.
+"""Weights & Biases: a run's folder, or a history that was exported as CSV.
 
-The whole history of a run lies in its binary `run-….wandb` or on the server; from a folder alone
-only the last value of each metric is known.
+The whole history lies in the folder's `run-….wandb` (wandb_log.py). Where that is missing, the
+event files that W&B synchronised are read, or the last value of each metric in the summary.
 """
 
 from __future__ import annotations
@@ -21,20 +20,25 @@ from dressage.runs.readers.generic import add, without_run_names
 from dressage.runs.readers.safe import read_json_file, read_text, read_yaml
 from dressage.runs.readers.tables import Column, Table, flat, read_csv
 from dressage.runs.readers.vocabulary import configure, guess
+from dressage.runs.readers.wandb_log import Log, read_log
 from dressage.runs.view import RunView
 
 LIBRARY = "wandb"
 EXPORT = (
-    "A folder of W&B holds the last value of each metric only: export the history as CSV "
+    "The folder holds no history, only the last value of each metric: export the history as CSV "
     "(run.history().to_csv(…)) and give that file, with --config config.yaml."
 )
 
 
 def read(path: Path, files: list[Path], mapping: Mapping[str, str]) -> RunView:
-    view = RunView(path, path.name, LIBRARY)
+    view = RunView(path, path.stem if path.is_file() else path.name, LIBRARY)
     by_name = {file.name: file for file in reversed(files)}
-    own = _own_config(view, by_name)
-    tables = [read_csv(file) for file in files if file.suffix == ".csv"]
+    logs = [read_log(file) for file in files if file.suffix == ".wandb"]
+    own = assemble.merged(_own_config(view, by_name), *(log.config for log in logs))
+    tables = [_history(view, log) for log in logs if log.table.rows]
+    if not tables:
+        assemble.note(view, *(sentence for log in logs for sentence in log.table.notes))
+        tables = [read_csv(file) for file in files if file.suffix == ".csv"]
     events = [file for file in files if is_event_file(file)]
     for table in tables:
         without_run_names(view, table)
@@ -61,6 +65,15 @@ def read(path: Path, files: list[Path], mapping: Mapping[str, str]) -> RunView:
         except DressageError as error:
             assemble.note(view, str(error))
     return assemble.finish(view, files)
+
+
+def _history(view: RunView, log: Log) -> Table:
+    view.id = log.name or view.id
+    if log.exit_code is not None:
+        view.state = "crashed" if log.exit_code else "finished"
+    if "_runtime" in log.table.columns:
+        log.table.columns.setdefault("wall_seconds", log.table.columns.pop("_runtime"))
+    return log.table
 
 
 def _own_config(view: RunView, by_name: Mapping[str, Path]) -> dict[str, Any]:

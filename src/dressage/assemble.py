@@ -313,6 +313,8 @@ FIXED_ON_RESUME = (
     "noisy",
     "n_atoms",
     "n_quantiles",
+    "n_critics",
+    "action_noise",
     "bonus",
     "optimizer",
     "precision",

@@ -275,6 +275,14 @@ class TestWandb:
         assert not any(name.endswith("__MIN") for name in view.series)
         assert view.config["learning_rate"] == 0.0003 and view.budget == 100_000
 
+    def test_exported_chart_of_several_runs(self, tmp_path: Path) -> None:
+        lines = ['"Step","a - return","b - return"', '"1","2","3"', '"2","","5"']
+        (tmp_path / "chart.csv").write_text("\n".join(lines) + "\n")
+        a, b = read(tmp_path / "chart.csv")
+        assert (a.id, b.id) == ("a", "b")
+        assert_series(a, "train/roll/ep_rew_mean", [(1, 2)])
+        assert_series(b, "train/roll/ep_rew_mean", [(1, 3), (2, 5)])
+
 
 class TestMlflow:
     def test_run_found_below_its_experiment(self) -> None:

@@ -23,7 +23,8 @@ config["policy_kwargs"] = {"net_arch": [8]}
 run = wandb.init(project="p", dir=sys.argv[1], config=config, settings=settings)
 for index in range(1, 31):
     row = {"rollout/ep_rew_mean": 1.5 * index, "train/entropy_loss": -0.6}
-    row |= {"global_step": 100 * index, "picture": wandb.Histogram([1, 2]), "word": "x", "nan": float("nan")}
+    row |= {"global_step": 100 * index, "word": "x", "nan": float("nan")}
+    row |= {"picture": wandb.Histogram([1, 2])}
     run.log(row | ({"eval/mean_reward": 2 * index} if index % 10 == 0 else {}))
 run.finish(exit_code=int(sys.argv[2]))
 """

@@ -93,7 +93,7 @@ def _read_one(name: str | Path, mapping: Mapping[str, str], root: Path) -> list[
     except (OSError, ValueError):
         exists = False
     if exists and path.is_file():
-        return [_read_file(path, mapping)]
+        return _read_file(path, mapping)
     if exists and not _is_ours(path) and path.name != LAST and not is_file(path / "group.json"):
         if not path.is_dir():
             raise RunError(f"{path} is neither a folder nor a regular file.")
@@ -179,7 +179,7 @@ def _runs_in(folder: Path, mapping: Mapping[str, str]) -> list[RunView]:
         return [sb3.read(folder, [*files, *below, *_beside(folder)])]
     # Settings beside tables are no tables.
     tables = [file for file in files if file.suffix in TABLES and "config" not in file.stem]
-    return [_read_file(file, mapping) for file in tables if file.suffix != ".json"]
+    return [view for file in tables if file.suffix != ".json" for view in _read_file(file, mapping)]
 
 
 def _is_wandb(folder: Path, names: Iterable[str]) -> bool:
@@ -227,28 +227,28 @@ def _read_event_files(
     return generic.read_events_as(path, found, mapping)
 
 
-def _read_file(file: Path, mapping: Mapping[str, str]) -> RunView:
+def _read_file(file: Path, mapping: Mapping[str, str]) -> list[RunView]:
     """One file alone. The name of what was given may itself be a link: it was asked for."""
     file = file.resolve() if file.is_symlink() else file
     if is_event_file(file):
-        return _read_event_files(file, [file], [file], mapping)
+        return [_read_event_files(file, [file], [file], mapping)]
     if file.suffix in (".zip", ".npz") or sb3.is_monitor(file):
-        return sb3.read(file, [file])
+        return [sb3.read(file, [file])]
     if file.suffix == ".wandb":
-        return wandb.read(file, [file], mapping)
+        return [wandb.read(file, [file], mapping)]
     if file.suffix in (".csv", ".tsv", ".txt"):
         names = _csv_names(file)
         if "env_steps" not in mapping:
             if file.name == "progress.csv" and rllib.looks_like(names):
-                return rllib.read(file, [file])
+                return [rllib.read(file, [file])]
             if file.name == "progress.csv" and sb3.looks_like(names):
-                return sb3.read(file, [file])
+                return [sb3.read(file, [file])]
             if file.name == "metrics.csv" and gymnasium_solver.looks_like(names):
-                return gymnasium_solver.read(file, [file])
+                return [gymnasium_solver.read(file, [file])]
         return generic.read_table(file, read_csv(file), mapping)
     if file.suffix in JSON_LINES:
         if file.name == "result.json" and "env_steps" not in mapping:
-            return rllib.read(file, [file])
+            return [rllib.read(file, [file])]
         table = read_json_lines(file, skip=("config",))
         if not table.rows:
             raise RunError(f"{file} holds no table: one JSON object a line is expected.")

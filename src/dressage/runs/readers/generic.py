@@ -21,15 +21,16 @@ _EXPORTED = re.compile(r"(.+) - (.+)")  # W&B's "run name - metric"
 _ENDS = ("__MIN", "__MAX")  # W&B's bounds beside each metric
 
 
-def read_table(
-    path: Path, table: Table, mapping: Mapping[str, str], library: str = LIBRARY
-) -> RunView:
-    view = RunView(path, path.parent.name if path.stem == "metrics" else path.stem, library)
-    without_run_names(view, table)
-    vocabulary = guess(table.columns)
-    view.algo = canonical_algorithm(path.stem)
-    add(view, table, vocabulary, mapping)
-    return view
+def read_table(path: Path, table: Table, mapping: Mapping[str, str]) -> list[RunView]:
+    """One view; of a CSV that W&B exported, one for each run whose columns stand in it."""
+    views = []
+    for run, part in by_run(table).items():
+        name = path.parent.name if path.stem == "metrics" else path.stem
+        view = RunView(path, run[:200] or name, "wandb" if run else LIBRARY)
+        view.algo = canonical_algorithm(path.stem)
+        add(view, part, guess(part.columns), mapping)
+        views.append(view)
+    return views
 
 
 def add(view: RunView, table: Table, vocabulary: Vocabulary, mapping: Mapping[str, str]) -> None:
@@ -53,21 +54,18 @@ def add(view: RunView, table: Table, vocabulary: Vocabulary, mapping: Mapping[st
     assemble.add_table(view, table, clock, vocabulary.names, [used] if used else [])
 
 
-def without_run_names(view: RunView, table: Table) -> None:
-    """Strips "run name - " from the columns of a CSV that W&B exported of one run."""
+def by_run(table: Table) -> dict[str, Table]:
+    """W&B exports "run name - metric", with bounds of each; columns without a run go to all."""
     matches = {name: _EXPORTED.fullmatch(name) for name in table.columns}
-    runs = {match[1] for match in matches.values() if match}
-    if len(runs) != 1:
-        if len(runs) > 1:
-            assemble.note(view, "The table holds several runs side by side: export one run a file.")
-        return
-    view.library = "wandb"
-    view.id = next(iter(runs))[:200]
-    table.columns = {
-        match[2] if (match := matches[name]) else name: column
-        for name, column in table.columns.items()
-        if not name.endswith(_ENDS)
-    }
+    runs = dict.fromkeys(match[1] for match in matches.values() if match)
+    if not runs:
+        return {"": table}
+    shared = {name: column for name, column in table.columns.items() if not matches[name]}
+    parts = {run: Table(table.path, table.rows, dict(shared), notes=table.notes) for run in runs}
+    for name, match in matches.items():
+        if match and not name.endswith(_ENDS):
+            parts[match[1]].columns[match[2]] = table.columns[name]
+    return parts
 
 
 def read_events_as(path: Path, events: Events, mapping: Mapping[str, str]) -> RunView:

@@ -16,7 +16,7 @@ import numpy as np
 from dressage.errors import DressageError
 from dressage.runs.readers import assemble
 from dressage.runs.readers.event_files import is_event_file, read_events
-from dressage.runs.readers.generic import add, without_run_names
+from dressage.runs.readers.generic import add, by_run
 from dressage.runs.readers.safe import read_json_file, read_text, read_yaml
 from dressage.runs.readers.tables import Column, Table, flat, read_csv
 from dressage.runs.readers.vocabulary import configure, guess
@@ -38,11 +38,9 @@ def read(path: Path, files: list[Path], mapping: Mapping[str, str]) -> RunView:
     tables = [_history(view, log) for log in logs if log.table.rows]
     if not tables:
         assemble.note(view, *(sentence for log in logs for sentence in log.table.notes))
-        tables = [read_csv(file) for file in files if file.suffix == ".csv"]
+        exported = [read_csv(file) for file in files if file.suffix == ".csv"]
+        tables = [table for whole in exported for table in by_run(whole).values()][:1]
     events = [file for file in files if is_event_file(file)]
-    for table in tables:
-        without_run_names(view, table)
-    view.library = LIBRARY
     tags = read_events(events) if events and not tables else None
     names = [name for table in tables for name in table.columns] or list(
         tags.scalars if tags else ()

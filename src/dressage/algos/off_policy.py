@@ -56,6 +56,11 @@ def check(cfg: ReplaySettings, n_envs: int) -> None:
         )
     if cfg.gradient_steps == 0:
         raise ConfigError("gradient_steps=0 never learns: 1 or more, or -1 for one an env step.")
+    if cfg.n_step > 1 and cfg.her != "none":
+        raise ConfigError(
+            f"her={cfg.her} and n_step={cfg.n_step} do not go together, since the actions after a "
+            "step were chosen for another goal: n_step=1."
+        )
     if cfg.n_step > 1 and bonus.kind_of(cfg) is not None:
         raise ConfigError(
             f"bonus and n_step={cfg.n_step} do not go together, since the bonuses of the steps in "

@@ -134,6 +134,12 @@ class EnvBatch(ABC):
     @abstractmethod
     def close(self) -> None: ...
 
+    def single(self) -> Any:
+        """An environment of this kind to ask, not to step."""
+        raise EnvError(
+            f"backend={self.backend} has no single environment to ask: use backend=inline."
+        )
+
     def __enter__(self) -> EnvBatch:
         return self
 
@@ -166,6 +172,9 @@ class InlineBatch(EnvBatch):
         ]
         self._before_episode: list[list[dict[str, Any]]] = [[] for _ in self.envs]
         self.env_steps = 0  # vector steps so far, for messages
+
+    def single(self) -> Any:
+        return self.envs[0]
 
     def reset_many(self, indices: Sequence[int], seeds: Sequence[int]) -> None:
         for i, seed in zip(indices, seeds, strict=True):

@@ -74,7 +74,8 @@ class ProcessBatch(EnvBatch):
         n_workers: int | None = None,
     ) -> None:
         words = recipe_json(recipe)
-        self.n_envs = n_envs
+        self.recipe, self.n_envs = recipe, n_envs
+        self._single: Any = None
         one = recipe()
         try:
             self.obs_codec = ObsCodec.from_space(one.observation_space)
@@ -192,7 +193,16 @@ class ProcessBatch(EnvBatch):
             self._send(w, "load " + json.dumps(encode_state(list(states[first:stop]))))
         self._gather(range(len(self._rows)))
 
+    def single(self) -> Any:
+        """One of its own in this process, made when it is asked for."""
+        if self._single is None:
+            self._single = self.recipe()
+        return self._single
+
     def close(self) -> None:
+        if self._single is not None:
+            self._single.close()
+            self._single = None
         workers, self._workers = self._workers, []
         for worker in workers:
             with suppress(BrokenPipeError, OSError):

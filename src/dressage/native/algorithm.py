@@ -57,8 +57,9 @@ def why_not(algo: Algorithm, spec: Any, run: Any, cfg: Any) -> str:
         return f"device={run.device}"
     if run.precision != "fp32" or run.compile:
         return f"precision={run.precision}" if run.precision != "fp32" else "compile=true"
-    if getattr(cfg, "bonus", "none") != "none":
-        return f"bonus={cfg.bonus}"
+    for setting in ("bonus", "her"):
+        if getattr(cfg, setting, "none") != "none":
+            return f"{setting}={getattr(cfg, setting)}"
     if cfg.optimizer not in OPTIMIZERS:
         return f"optimizer={cfg.optimizer}"
     kind: Any = off_policy if algo.NEEDS.feed == "replay" else network

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dressage.core.replay.priorities import EPSILON, Priorities
+from dressage.core.replay.relabel import Hindsight
 from dressage.core.replay.returns import discounted_ahead, n_step_ahead
 from dressage.core.replay.ring import Ring, Rows
 from dressage.core.rng import Rng
 from dressage.core.steps import Steps, Tree
-from dressage.errors import RunError
+from dressage.errors import ConfigError, RunError
 from dressage.runs.segments import (
     FOLDER,
     Entry,
@@ -57,6 +58,7 @@ class Replay:
         self.draws = 0  # batches so far: the index of the next draw
         self.ring = Ring(0)
         self.priorities: Priorities | None = None
+        self.hindsight: Hindsight | None = None
         self.sealed: dict[str, Entry] = {}  # segments on disk that hold rows still here
 
     def attach(self, collector: Collector, run_path: Path) -> None:
@@ -68,6 +70,10 @@ class Replay:
         self.ring = Ring(rows, self.cfg.buffer_on, run_path / FOLDER)
         if self.cfg.prioritized:
             self.priorities = self.make_priorities(rows * collector.n_envs)
+        if self.cfg.her != "none":
+            if self.sequence_length is not None:
+                raise ConfigError(f"her={self.cfg.her} does not go with sequences: her=none.")
+            self.hindsight = Hindsight(self.cfg.her, self.cfg.her_k, collector.batch)
 
     def __len__(self) -> int:
         return len(self.ring) * self.collector.n_envs
@@ -90,6 +96,8 @@ class Replay:
             **{f"extras/{name}": values for name, values in steps.extras.items()},
         }
         ring.add(columns)
+        if self.hindsight is not None:
+            self.hindsight.extend(ring, high)
         if self.priorities is not None:
             self._prioritise(low, ring.low, 0.0)
             self._prioritise(max(high, ring.low), ring.high, self.priorities.largest)
@@ -107,7 +115,7 @@ class Replay:
             rows, envs, places, weight = self._draw(rng, cfg)
             self.draws += 1
             if self.sequence_length is None:
-                yield self._transitions(rows, envs, places, weight, cfg.gamma)
+                yield self._transitions(rows, envs, places, weight, cfg.gamma, rng)
             else:
                 yield self._sequences(rows, envs, places, weight, cfg.gamma)
 
@@ -141,7 +149,7 @@ class Replay:
         return row, env, place, (weight / weight.max()).astype(np.float32)
 
     def _transitions(
-        self, rows: Rows, envs: Rows, place: Rows, weight: Floats, gamma: float
+        self, rows: Rows, envs: Rows, place: Rows, weight: Floats, gamma: float, rng: Rng
     ) -> Any:
         ring = self.ring
         ahead = n_step_ahead(ring, rows, envs, self.cfg.n_step, gamma, self._scaled)
@@ -152,14 +160,20 @@ class Replay:
         }
         if "extras/next_mask" in ring.columns:
             extras["next_mask"] = ring.take("extras/next_mask", ahead.last, envs)
+        obs, next_obs = self._raw("obs", rows, envs), self._raw("next_obs", ahead.last, envs)
+        if self.hindsight is not None:
+            uniform = rng.uniform("her", (2, len(rows)), self.draws)
+            ahead = self.hindsight.relabel(
+                uniform, rows, envs, obs, next_obs, ahead, gamma, self._scaled
+            )
         extras |= {"discount": ahead.discount, "weight": weight, "place": place}
         return Steps(
-            self._observed("obs", rows, envs),
+            self._seen(obs),
             ring.take("action", rows, envs),
             ahead.reward,
             ahead.terminated,
             ahead.truncated,
-            self._observed("next_obs", ahead.last, envs),
+            self._seen(next_obs),
             extras,
         )
 
@@ -191,10 +205,15 @@ class Replay:
 
     def _observed(self, name: str, rows: Rows, envs: Rows) -> Tree:
         """Observations as a network sees them now."""
+        return self._seen(self._raw(name, rows, envs))
+
+    def _raw(self, name: str, rows: Rows, envs: Rows) -> Tree:
         parts = self.ring.names(f"{name}/")
-        obs: Tree = {p.removeprefix(f"{name}/"): self.ring.take(p, rows, envs) for p in parts}
         if not parts:
-            obs = self.ring.take(name, rows, envs)
+            return self.ring.take(name, rows, envs)
+        return {p.removeprefix(f"{name}/"): self.ring.take(p, rows, envs) for p in parts}
+
+    def _seen(self, obs: Tree) -> Tree:
         normalizer = self.collector.obs_normalizer
         return obs if normalizer is None else normalizer(obs)
 
@@ -335,6 +354,8 @@ class Replay:
                 "it is damaged; use an earlier checkpoint."
             )
         ring.rest(low, high)
+        if self.hindsight is not None and len(ring):
+            self.hindsight.extend(ring, low)
         if self.priorities is not None:
             leaves = arrays["priorities"]
             self.priorities.set(np.arange(len(leaves)), leaves)

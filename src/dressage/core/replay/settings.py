@@ -35,3 +35,7 @@ class ReplaySettings(Settings):
     priority_beta: SchedulableShare = Field(
         "linear(0.4, 1)", description="prioritized: share of the bias that weights correct"
     )
+    her: Literal["none", "future", "final", "episode"] = Field(
+        "none", description="hindsight: steps are learned from with goals reached later"
+    )
+    her_k: float = Field(4.0, gt=0, description="her: relabelled steps for each as it was")

@@ -20,6 +20,7 @@ from event_writer import cleanrl_run, write_events
 from dressage.errors import DressageError, RunError
 from dressage.runs.readers import read
 from dressage.runs.readers.clock import straighten
+from dressage.runs.readers.event_files import read_events
 from dressage.runs.readers.safe import npz_arrays, parse_yaml, walk, zip_entries
 from dressage.runs.readers.tables import CELLS, read_csv, read_json_lines
 from dressage.runs.view import RunView
@@ -358,6 +359,19 @@ class TestEventFiles:
             except DressageError:
                 continue
 
+    def test_large_files_are_thinned_by_step(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        points = [(tag, 7 * i, float(i), 1.0) for i in range(1, 400) for tag in ("a", "b", "c")]
+        file = write_events(tmp_path, points)
+        monkeypatch.setattr("dressage.runs.readers.event_files.DENSE", file.stat().st_size // 4 + 1)
+        view = one(file)
+        steps = view["a"].env_steps
+        assert 90 <= len(steps) <= 110 and any("one step in 4" in note for note in view.notes)
+        for tag in "abc":
+            np.testing.assert_array_equal(view[tag].env_steps, steps)
+            np.testing.assert_array_equal(view[tag].values, steps / 7)
+
     def test_without_tensorboard(self, tmp_path: Path) -> None:
         cleanrl_run(tmp_path)
         source = """
@@ -400,3 +414,33 @@ def test_ten_thousand_rows_are_not_thinned() -> None:
 def test_dense_columns(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n,1\n2,2\n,3\n4,4\n")
     np.testing.assert_array_equal(read_csv(tmp_path / "a.csv").dense("x"), [np.nan, 2, 2, 4])
+
+
+def test_event_files_say_what_protobuf_says(tmp_path: Path) -> None:
+    """Steps of all lengths, several scalars in one event, scalars as tensors."""
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.compat.proto.tensor_pb2 import TensorProto
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    writer = EventFileWriter(str(tmp_path))
+    expected: dict[str, list[tuple[float, float, float]]] = {}
+    for index, step in enumerate([0, 1, 127, 128, 300, 20_000, 3_000_000, 2**31, 2**40, 2**62]):
+        values = []
+        for tag in ("x", "y" * 200, "ü/β"):
+            value, time = float(np.float32(index * 1.1 - 3)), 1000.5 + index
+            expected.setdefault(tag, []).append((float(step), value, time))
+            values.append(Summary.Value(tag=tag, simple_value=value))
+        tensor = TensorProto(dtype=1, float_val=[0.5])
+        expected.setdefault("t", []).append((float(step), 0.5, 1000.5 + index))
+        events = [values[:1], values[1:], [Summary.Value(tag="t", tensor=tensor)]]
+        for part in events:
+            event = Event(wall_time=1000.5 + index, step=step, summary=Summary(value=part))
+            writer.add_event(event)
+    writer.close()
+    found = read_events(list(tmp_path.iterdir()))
+    assert not found.notes and set(found.scalars) == set(expected)
+    for tag, rows in expected.items():
+        scalars = found.scalars[tag]
+        columns = (scalars.steps, scalars.values, scalars.times)
+        np.testing.assert_array_equal(np.stack(columns, 1), rows)

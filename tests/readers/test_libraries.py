@@ -124,6 +124,17 @@ class TestSB3:
             np.testing.assert_allclose(with_events[name].values, series.values, rtol=1e-6)
             np.testing.assert_array_equal(with_events[name].env_steps, series.env_steps)
 
+    def test_tensorboard_folder_below_the_monitors(self, tmp_path: Path) -> None:
+        source = SAMPLES / "sb3_dqn"
+        (tmp_path / "DQN_1").mkdir()
+        shutil.copy(source / "0.monitor.csv", tmp_path)
+        for file in source.glob("*tfevents*"):
+            shutil.copy(file, tmp_path / "DQN_1")
+        view = one(tmp_path)
+        assert view.algo == "dqn" and "train/loss/td" in view and len(view.episodes.returns) == 22
+        shutil.copytree(tmp_path / "DQN_1", tmp_path / "DQN_2")  # learn() was called twice
+        assert [view.id for view in read(tmp_path)] == ["DQN_1", "DQN_2"]
+
     def test_evaluations(self, tmp_path: Path) -> None:
         shutil.copy(SAMPLES / "sb3_sac/evaluations.npz", tmp_path)
         view = one(tmp_path / "evaluations.npz")

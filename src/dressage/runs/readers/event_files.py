@@ -11,6 +11,7 @@ import math
 import os
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,37 +96,41 @@ class _Reader:
 
     def _records(self, data: bytes) -> int:
         """Takes the whole records at the beginning of `data`; returns where the rest begins."""
-        plain: dict[str, tuple[list[int], list[int]]] = {}  # tag: places of records and of values
-        at, end, length_of = 0, len(data) - 12, struct.Struct("<Q").unpack_from
+        places: dict[bytes, list[int]] = {}  # where the plain records of each kind begin
+        adds: dict[bytes, Callable[[int], None]] = {}  # to append to these
+        at, end, size, stride = 0, len(data) - 12, len(data), self._stride
+        length_of = struct.Struct("<Q").unpack_from
         while at <= end:
             (length,) = length_of(data, at)
             begin, after = at + 12, at + length + 16
-            if length > RECORD or after > len(data):
+            if after > size:
                 break
             at = after
-            body = begin + 11
             if length > 15 and data[begin] == 0x09 and data[begin + 9] == 0x10:
+                body = begin + 11
                 while data[body - 1] >= 0x80 and body < begin + 20:
                     body += 1
-                if self._stride > 1 and _varint(data, begin + 10) // 7 % self._stride:
+                if stride > 1 and _varint(data, begin + 10) // 7 % stride:
                     continue
-                kind = data[body : begin + length - 4]
-                tag = self._kinds.get(kind, "")
-                if tag == "":
-                    tag = self._kinds[kind] = self._plain_tag(data[begin : begin + length], kind)
-                if tag is not None:
-                    places = plain.get(tag)
-                    if places is None:
-                        places = plain[tag] = ([], [])
-                    places[0].append(begin)
-                    places[1].append(begin + length - 4)
+                kind = data[body : after - 8]
+                add = adds.get(kind)
+                if add is None and self._is_plain(kind, data[begin : begin + length]):
+                    places[kind] = []
+                    add = adds[kind] = places[kind].append
+                if add is not None:
+                    add(begin)
                     continue
             self._parse(data[begin : begin + length])
-        for tag, (begins, values) in plain.items():
-            if tag not in self._found and len(self._found) >= TAGS:
-                continue
-            self._found.setdefault(tag, []).append(_scalars(data, begins, values))
+        for kind, begins in places.items():
+            tag = self._kinds[kind] or ""
+            if tag in self._found or len(self._found) < TAGS:
+                self._found.setdefault(tag, []).append(_scalars(data, begins, len(kind)))
         return at
+
+    def _is_plain(self, kind: bytes, record: bytes) -> bool:
+        if kind not in self._kinds:
+            self._kinds[kind] = self._plain_tag(record, kind)
+        return self._kinds[kind] is not None
 
     def _plain_tag(self, record: bytes, kind: bytes) -> str | None:
         """The tag, if a record is one scalar whose value is its last four bytes."""
@@ -183,19 +188,21 @@ class _Reader:
         return self._events
 
 
-def _scalars(data: bytes, begins: list[int], values: list[int]) -> Scalars:
-    """The numbers of records that begin at some places and have their values at others."""
+def _scalars(data: bytes, begins: list[int], kind: int) -> Scalars:
+    """The numbers of plain records; `kind` is how many bytes lie between step and value."""
     content = np.frombuffer(data, np.uint8)
     begin = np.array(begins, np.int64)
     times = content[begin[:, None] + np.arange(1, 9)].view("<f8")[:, 0]
-    value = content[np.array(values, np.int64)[:, None] + np.arange(4)].view("<f4")[:, 0]
     step, more = np.zeros(len(begin), np.int64), np.ones(len(begin), bool)
+    after = begin + 10
     for index in range(10):
         byte = content[begin + 10 + index].astype(np.int64)
         step |= np.where(more, (byte & 0x7F) << (7 * index), 0)
+        after += more
         more &= byte >= 0x80
         if not more.any():
             break
+    value = content[(after + kind)[:, None] + np.arange(4)].view("<f4")[:, 0]
     return Scalars(step.astype(np.float64), value.astype(np.float64), times.astype(np.float64))
 
 

@@ -33,7 +33,9 @@ class Policy:
     def __init__(self, resolved: Resolved, spec: TaskSpec, learner: Any, env_steps: int) -> None:
         self.resolved, self.spec, self.learner, self.env_steps = resolved, spec, learner, env_steps
         self.rng = Rng(resolved.run.seed)
-        self._episodes = 0  # begun with predict
+        self._episodes = (
+            1  # with predict; draws of index 0 and on are training's random first steps
+        )
         self.carry_size = resolved.algo.carry_size(learner)
         self.obs_normalizer: ObsNormalizer | None = None
         if resolved.run.normalize_obs and spec.obs.vector:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 from gymnasium import spaces
 from torch import nn
 
+import dressage
 from dressage.algos import crossq, ddpg, sac, sac_discrete, td3, tqc
 from dressage.core.learner import Learner
 from dressage.core.rng import Rng
@@ -210,6 +212,23 @@ def test_intervals() -> None:
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize("algo", ["td3", "sac"])
+def test_a_trained_policy_explores_as_trained(algo: str, tmp_path: Path) -> None:
+    """Training's random first steps are not repeated by `predict`."""
+    settings: dict[str, Any] = {"env_steps": 60, "learning_starts": 40, "batch_size": 8}
+    quiet = {"noise_std": 0.01} if algo == "td3" else {"use_sde": True, "log_std_init": -9.0}
+    kinds = {"env_kwargs": {"action": "continuous"}, "engine": "torch", "backend": "inline"}
+    run: Any = dressage.train(
+        "dressage.envs.toys:Kinds", algo=algo, runs=tmp_path, **settings, **quiet, **kinds
+    )
+    policy = dressage.load(run, trust=True)
+    obs = np.ones(3, np.float32)
+    best, _ = policy.predict(obs)
+    for _ in range(3):
+        action, _ = policy.predict(obs, deterministic=False)
+        assert action == pytest.approx(best, abs=0.2)
 
 
 # -- quantiles and batch norm --------------------------------------------------------------------

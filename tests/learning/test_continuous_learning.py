@@ -61,13 +61,14 @@ def identity(algo: str, seed: int) -> float:
     return trained("Identity", algo, seed, **settings)
 
 
-# Five seeds: sac -0.09 to -0.07, with gSDE -0.12 to -0.07. Seed 0: td3 -0.22, with drifting noise
-# -0.17, with noise on weights -0.34; ddpg -0.12, tqc -0.06, crossq -0.19. Always the middle: -6.7.
+# Five seeds: sac -0.09 to -0.07, with gSDE -0.12 to -0.07; td3 -0.22 to -0.09, with drifting noise
+# -0.44 to -0.09, with noise on weights -0.88 to -0.34. Seed 0: ddpg -0.12, tqc -0.06, crossq -0.19.
+# Always the middle: -6.7.
 @pytest.mark.parametrize(
     "algo", [pytest.param(a, marks=() if a in ("sac", "td3") else slow) for a in CONTINUOUS]
 )
 def test_identity_box(algo: str) -> None:
-    assert identity(algo, 0) >= -1.0
+    assert identity(algo, 0) >= -1.5
 
 
 def choices(env: str, seed: int) -> float:

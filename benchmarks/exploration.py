@@ -42,6 +42,47 @@ TASKS: dict[str, dict[str, Any]] = {
             "counts": {"bonus": "counts"},
         },
     },
+    "bitflip-12": {
+        "env": "dressage.envs.goals:BitFlip",
+        "algo": "dqn",
+        "settings": {
+            "env_kwargs": {"bits": 12},
+            "env_steps": 6_000,
+            "n_envs": 4,
+            "gradient_steps": 8,
+            "learning_rate": 1e-3,
+            "batch_size": 128,
+            "net_arch": [128],
+            "target_update_interval": 200,
+            "learning_starts": 500,
+            "buffer_size": 20_000,
+            "gamma": 0.98,
+            "epsilon": "linear(0.5, 0.05, until=0.5)",
+        },
+        "ways": {
+            "none": {},
+            "future": {"her": "future"},
+            "final": {"her": "final"},
+            "episode": {"her": "episode"},
+        },
+    },
+    "reach": {
+        "env": "dressage.envs.goals:Reach",
+        "algo": "sac",
+        "settings": {
+            "env_steps": 8_000,
+            "n_envs": 4,
+            "train_freq": 4,
+            "gradient_steps": 8,
+            "learning_rate": 1e-3,
+            "batch_size": 128,
+            "net_arch": [64, 64],
+            "learning_starts": 500,
+            "buffer_size": 20_000,
+            "gamma": 0.95,
+        },
+        "ways": {"none": {}, "future": {"her": "future"}},
+    },
 }
 
 

@@ -316,6 +316,8 @@ FIXED_ON_RESUME = (
     "n_critics",
     "action_noise",
     "bonus",
+    "demonstrations",
+    "demo_share",
     "optimizer",
     "precision",
     "scale_actions",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dressage.core.replay import Replay, ReplaySettings
+from dressage.core.replay import DemonstratedReplay, Replay, ReplaySettings
 from dressage.core.replay.due import GAP_STEPS as GAP_STEPS
 from dressage.core.replay.due import random_now as random_now
 from dressage.core.replay.due import replay_metrics as replay_metrics
@@ -69,7 +69,8 @@ def check(cfg: ReplaySettings, n_envs: int) -> None:
 
 
 def memory(cfg: Any) -> Replay:
-    return Replay(cfg, make_priorities=make_priorities)
+    kind = Replay if cfg.demonstrations is None else DemonstratedReplay
+    return kind(cfg, make_priorities=make_priorities)
 
 
 def rollout_length(cfg: ReplaySettings) -> int:

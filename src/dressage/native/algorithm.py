@@ -57,8 +57,8 @@ def why_not(algo: Algorithm, spec: Any, run: Any, cfg: Any) -> str:
         return f"device={run.device}"
     if run.precision != "fp32" or run.compile:
         return f"precision={run.precision}" if run.precision != "fp32" else "compile=true"
-    for setting in ("bonus", "her"):
-        if getattr(cfg, setting, "none") != "none":
+    for setting in ("bonus", "her", "demonstrations"):
+        if getattr(cfg, setting, None) not in (None, "none"):
             return f"{setting}={getattr(cfg, setting)}"
     if cfg.optimizer not in OPTIMIZERS:
         return f"optimizer={cfg.optimizer}"

@@ -1,6 +1,7 @@
-"""Replay: storage, sampling, priorities."""
+"""Replay: storage, sampling, priorities, goals in hindsight, demonstrations."""
 
+from dressage.core.replay.demonstrations import DemonstratedReplay
 from dressage.core.replay.replay import Replay
 from dressage.core.replay.settings import ReplaySettings
 
-__all__ = ["Replay", "ReplaySettings"]
+__all__ = ["DemonstratedReplay", "Replay", "ReplaySettings"]

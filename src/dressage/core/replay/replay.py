@@ -55,6 +55,7 @@ class Replay:
     ) -> None:
         self.cfg, self.sequence_length = cfg, sequence_length
         self.make_priorities = make_priorities
+        self.batch_size, self.stream = cfg.batch_size, "replay"
         self.draws = 0  # batches so far: the index of the next draw
         self.ring = Ring(0)
         self.priorities: Priorities | None = None
@@ -70,9 +71,11 @@ class Replay:
         self.ring = Ring(rows, self.cfg.buffer_on, run_path / FOLDER)
         if self.cfg.prioritized:
             self.priorities = self.make_priorities(rows * collector.n_envs)
+        for setting, none in {"her": "none", "demonstrations": None}.items():
+            value = getattr(self.cfg, setting)
+            if self.sequence_length is not None and value != none:
+                raise ConfigError(f"{setting}={value} does not go with sequences: {setting}=none.")
         if self.cfg.her != "none":
-            if self.sequence_length is not None:
-                raise ConfigError(f"her={self.cfg.her} does not go with sequences: her=none.")
             self.hindsight = Hindsight(self.cfg.her, self.cfg.her_k, collector.batch)
 
     def __len__(self) -> int:
@@ -130,11 +133,11 @@ class Replay:
 
     def _draw(self, rng: Rng, cfg: Any) -> tuple[Rows, Rows, Rows, Floats]:
         """Rows, environments, places and weights of a batch; of sequences, where they begin."""
-        ring, count = self.ring, self.cfg.batch_size
+        ring, count = self.ring, self.batch_size
         if self.priorities is not None:
             return self._draw_by_priority(rng, cfg)
         rows = len(ring) - (self.sequence_length or 1) + 1
-        index = rng.integers("replay", count, rows * ring.n_envs, self.draws)
+        index = rng.integers(self.stream, count, rows * ring.n_envs, self.draws)
         row, env = ring.low + index // ring.n_envs, index % ring.n_envs
         return row, env, ring.place(row, env), np.ones(count, np.float32)
 
@@ -142,7 +145,7 @@ class Replay:
         """Schaul et al. 2016: weights `(P * count)^-beta`, the largest of the batch being 1."""
         ring, tree = self.ring, self.priorities
         assert tree is not None
-        place = tree.draw(rng.uniform("replay", self.cfg.batch_size, self.draws))
+        place = tree.draw(rng.uniform(self.stream, self.batch_size, self.draws))
         share = tree.leaves[place] / tree.total * len(self)
         weight = share**-cfg.priority_beta
         row, env = ring.row_of(place)
@@ -160,9 +163,9 @@ class Replay:
         }
         if "extras/next_mask" in ring.columns:
             extras["next_mask"] = ring.take("extras/next_mask", ahead.last, envs)
-        obs, next_obs = self._raw("obs", rows, envs), self._raw("next_obs", ahead.last, envs)
+        obs, next_obs = self.raw("obs", rows, envs), self.raw("next_obs", ahead.last, envs)
         if self.hindsight is not None:
-            uniform = rng.uniform("her", (2, len(rows)), self.draws)
+            uniform = rng.uniform(f"{self.stream}/her", (2, len(rows)), self.draws)
             ahead = self.hindsight.relabel(
                 uniform, rows, envs, obs, next_obs, ahead, gamma, self._scaled
             )
@@ -205,9 +208,10 @@ class Replay:
 
     def _observed(self, name: str, rows: Rows, envs: Rows) -> Tree:
         """Observations as a network sees them now."""
-        return self._seen(self._raw(name, rows, envs))
+        return self._seen(self.raw(name, rows, envs))
 
-    def _raw(self, name: str, rows: Rows, envs: Rows) -> Tree:
+    def raw(self, name: str, rows: Rows, envs: Rows) -> Tree:
+        """Observations as they are stored."""
         parts = self.ring.names(f"{name}/")
         if not parts:
             return self.ring.take(name, rows, envs)

@@ -39,3 +39,9 @@ class ReplaySettings(Settings):
         "none", description="hindsight: steps are learned from with goals reached later"
     )
     her_k: float = Field(4.0, gt=0, description="her: relabelled steps for each as it was")
+    demonstrations: str | None = Field(
+        None, description="transitions to learn from as well: a file, or a run's folder"
+    )
+    demo_share: float = Field(
+        0.25, ge=0, le=1, description="of each batch, kept; 0: they fill the memory at first"
+    )

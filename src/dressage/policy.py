@@ -33,9 +33,7 @@ class Policy:
     def __init__(self, resolved: Resolved, spec: TaskSpec, learner: Any, env_steps: int) -> None:
         self.resolved, self.spec, self.learner, self.env_steps = resolved, spec, learner, env_steps
         self.rng = Rng(resolved.run.seed)
-        self._episodes = (
-            1  # with predict; draws of index 0 and on are training's random first steps
-        )
+        self._episodes = 0  # begun with predict
         self.carry_size = resolved.algo.carry_size(learner)
         self.obs_normalizer: ObsNormalizer | None = None
         if resolved.run.normalize_obs and spec.obs.vector:
@@ -81,8 +79,8 @@ class Policy:
             )
         if state is None:  # a new episode, with draws of its own
             carry = np.zeros((n, self.carry_size), np.float32) if self.carry_size else None
+            self._episodes += 1  # from 1: the first draws of all are training's random steps
             state = State(carry, self._episodes << 32)
-            self._episodes += 1
         noise = None
         if not deterministic:
             algo = self.resolved.algo

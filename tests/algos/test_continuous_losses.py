@@ -225,10 +225,8 @@ def test_a_trained_policy_explores_as_trained(algo: str, tmp_path: Path) -> None
     )
     policy = dressage.load(run, trust=True)
     obs = np.ones(3, np.float32)
-    best, _ = policy.predict(obs)
-    for _ in range(3):
-        action, _ = policy.predict(obs, deterministic=False)
-        assert action == pytest.approx(best, abs=0.2)
+    action, _ = policy.predict(obs, deterministic=False)  # the first draw of all
+    assert action == pytest.approx(policy.predict(obs)[0], abs=0.2)
 
 
 # -- quantiles and batch norm --------------------------------------------------------------------

@@ -6,7 +6,7 @@ NATIVE := src/dressage/native
 LIBRARY := $(NATIVE)/_native.so
 export DRESSAGE_RUNS ?= runs
 
-.PHONY: setup demo test lint types test-learning test-crash test-native docs clean
+.PHONY: setup demo test lint types test-learning test-crash test-conformance test-native docs clean
 
 setup: $(LIBRARY)
 
@@ -36,13 +36,16 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 test: lint types $(LIBRARY)
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not learning and not crash and not long_native"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not learning and not crash and not long_native and not long_conformance"
 
 test-learning: $(LIBRARY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m learning
 
 test-crash: $(LIBRARY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m crash
+
+test-conformance: $(LIBRARY)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m long_conformance
 
 test-native: $(LIBRARY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 tests/native -m long_native

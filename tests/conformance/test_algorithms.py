@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,13 @@ PAIRS = [
     if engine == "torch" or not any(word in case.name for word in TORCH_ONLY)
 ]
 PLAIN_NATIVE = {"engine": "native", "recurrent": "none"}
+# One of each kind in the default suite; the costly checks of the rest are `make test-conformance`.
+EVERY_DAY = ("ppo", "dqn", "q_learning", "sac", "recurrent_td3")
+
+
+def some(names: Iterable[str]) -> list[Any]:
+    long = pytest.mark.long_conformance
+    return [name if name in EVERY_DAY else pytest.param(name, marks=long) for name in names]
 
 
 @pytest.mark.parametrize(
@@ -30,12 +39,12 @@ def test_case(algo: str, case: conformance.Case, engine: str, tmp_path: Path) ->
     conformance.check_case(algo, case, tmp_path)
 
 
-@pytest.mark.parametrize("algo", ALGORITHMS)
+@pytest.mark.parametrize("algo", some(ALGORITHMS))
 def test_fresh_process(algo: str, tmp_path: Path) -> None:
     conformance.check_fresh_process(algo, tmp_path)
 
 
-@pytest.mark.parametrize("algo", ALGORITHMS)
+@pytest.mark.parametrize("algo", some(ALGORITHMS))
 def test_every_saved_part_matters(algo: str, tmp_path: Path) -> None:
     tried = conformance.check_saved_parts(algo, tmp_path)
     # the suite must have looked at each of these, or it proves less than it says
@@ -52,18 +61,18 @@ def test_every_saved_part_matters(algo: str, tmp_path: Path) -> None:
     assert ("memory/draws" in tried) == (needs.feed == "replay" and not needs.tabular)
 
 
-@pytest.mark.parametrize("algo", NATIVE)
+@pytest.mark.parametrize("algo", some(NATIVE))
 def test_every_saved_part_of_a_native_run_matters(algo: str, tmp_path: Path) -> None:
     tried = conformance.check_saved_parts(algo, tmp_path, PLAIN_NATIVE)
     for part in ("policy/weights", "optimizer/moments", "collector/trace/", "clock/iterations"):
         assert part in tried
 
 
-@pytest.mark.parametrize("algo", NATIVE)
+@pytest.mark.parametrize("algo", some(NATIVE))
 def test_a_seed_of_a_native_group_equals_it_alone(algo: str, tmp_path: Path) -> None:
     conformance.check_group(algo, tmp_path, PLAIN_NATIVE)
 
 
-@pytest.mark.parametrize("algo", ALGORITHMS)
+@pytest.mark.parametrize("algo", some(ALGORITHMS))
 def test_a_seed_in_a_group_equals_it_alone(algo: str, tmp_path: Path) -> None:
     conformance.check_group(algo, tmp_path)

@@ -140,12 +140,14 @@ def recall(algo: str, seed: int, **settings: Any) -> float:
     return train("Recall", algo, seed, **{**extra, **settings})[0]
 
 
+# Five seeds: 1.0 for both.
 @slow
 @pytest.mark.parametrize("recurrent", ["gru", "lstm"])
 def test_a_recurrent_network_remembers(recurrent: str) -> None:
     assert recall("drqn", 0, recurrent=recurrent) >= 0.9
 
 
+# Five seeds: -0.5 to 0.2 (20 episodes of 1 or -1 each).
 @slow
 def test_one_without_memory_cannot() -> None:
     assert recall("dqn", 0) <= 0.7
@@ -185,6 +187,7 @@ def taxi(seed: int) -> float:
     return train("Taxi-v4", "q_learning", seed, **settings)[0]
 
 
+# Five seeds: 7.35 to 8.55, on 20 episodes each.
 @slow
 def test_taxi() -> None:
     assert taxi(0) >= 7.0  # the best is about 7.9

@@ -147,17 +147,65 @@ void gemm_tn_padded(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda,
     }
 }
 
+/* b's columns are copied first: rows far apart lie on more pages than are known at a time. */
+INLINE void tn_panel(const int vectors, int64_t m, int64_t k, const real *a, int64_t lda,
+                     const real *b, int64_t ldb, real *packed) {
+    real near[DEPTH * PANEL];
+    for (int64_t start = 0; start < k; start += DEPTH) {
+        const int64_t depth = k - start < DEPTH ? k - start : DEPTH;
+        for (int64_t i = 0; i < depth; i++)
+            for (int j = 0; j < vectors; j++)
+                store(near + (i * vectors + j) * VL, load(b + (start + i) * ldb + j * VL));
+        panel(vectors, m, vectors * VL, depth, a + start * lda, 1, lda, near, vectors * VL, NULL,
+              start > 0, packed, vectors * VL);
+    }
+}
+
 void gemm_tn_panel(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
                    int64_t ldb, real *packed) {
     if (panel_width(n) == PANEL)
-        panel(2, m, PANEL, k, a, 1, lda, b, ldb, NULL, false, packed, PANEL);
+        tn_panel(2, m, k, a, lda, b, ldb, packed);
     else
-        panel(1, m, VL, k, a, 1, lda, b, ldb, NULL, false, packed, VL);
+        tn_panel(1, m, k, a, lda, b, ldb, packed);
 }
+
+#if !defined(REAL_IS_DOUBLE) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define EIGHT 8
+typedef float eight __attribute__((vector_size(32)));
+typedef float eight_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
+#define MIX __builtin_shufflevector
+
+/* Eight rows of eight: pairs, then fours within halves, then the halves themselves. */
+INLINE void transpose_eight(const real *from, int64_t ldf, real *to, int64_t ldt) {
+    eight a[8], b[8];
+    for (int i = 0; i < 8; i++) a[i] = *(const eight_unaligned *)(from + i * ldf);
+    for (int i = 0; i < 8; i += 2) {
+        b[i] = MIX(a[i], a[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        b[i + 1] = MIX(a[i], a[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int j = 0; j < 2; j++) {
+            a[i + 2 * j] = MIX(b[i + j], b[i + j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            a[i + 2 * j + 1] = MIX(b[i + j], b[i + j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (int i = 0; i < 4; i++) {
+        *(eight_unaligned *)(to + i * ldt) = MIX(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        *(eight_unaligned *)(to + (i + 4) * ldt) = MIX(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+#endif
+#endif
 
 void gemm_transpose(int64_t rows, int64_t columns, const real *from, int64_t ldf, real *to,
                     int64_t ldt) {
-    for (int64_t j = 0; j < columns; j++) {
+    int64_t done = 0; /* columns */
+#ifdef EIGHT
+    for (; rows % EIGHT == 0 && rows == ldt && done + EIGHT <= columns; done += EIGHT)
+        for (int64_t i = 0; i < rows; i += EIGHT)
+            transpose_eight(from + i * ldf + done, ldf, to + done * ldt + i, ldt);
+#endif
+    for (int64_t j = done; j < columns; j++) {
         for (int64_t i = 0; i < rows; i++) to[j * ldt + i] = from[i * ldf + j];
         for (int64_t i = rows; i < ldt; i++) to[j * ldt + i] = 0;
     }

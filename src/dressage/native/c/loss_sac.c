@@ -12,12 +12,10 @@
 
 #ifdef REAL_IS_DOUBLE
 #define EXP exp
-#define LOG log
 #define LOG1P log1p
 #define TANH tanh
 #else
 #define EXP expf
-#define LOG logf
 #define LOG1P log1pf
 #define TANH tanhf
 #endif
@@ -31,11 +29,11 @@ static real clamped(real log_std) {
 static real draw_action(const real *output, const float *normal, int32_t n, real *action) {
     real log_prob = 0;
     for (int32_t a = 0; a < n; a++) {
-        const real mean = output[a], std = EXP(clamped(output[n + a]));
+        const real mean = output[a], log_std = clamped(output[n + a]), std = EXP(log_std);
         const real x = mean + std * (real)normal[a], z = (x - mean) / std, y = -2 * x;
         const real softplus = y > 20 ? y : LOG1P(EXP(y)); /* torch's is linear beyond 20 */
         action[a] = TANH(x);
-        log_prob += (real)-0.5 * z * z - LOG(std) - HALF_LOG_TWO_PI;
+        log_prob += (real)-0.5 * z * z - log_std - HALF_LOG_TWO_PI;
         log_prob -= 2 * (LOG_TWO - x - softplus);
     }
     return log_prob;

@@ -50,8 +50,9 @@ typedef struct off_job {
     int64_t observed_stride;
     tower_rows second; /* DQN: the network's pass over successors (double) */
     block_sums *sums;  /* [n_blocks] */
+    double *sizes;     /* [the widest layer] */
     int n_threads, stepping; /* the part whose step is made */
-    crew crew;
+    team *team;
 } off_job;
 
 static inline __attribute__((unused)) int64_t block_first(const off_job *j, int64_t block) {

@@ -45,6 +45,16 @@ static bool makes_sense(const off_policy *o) {
     return m->capacity > 0 && m->n_envs > 0 && m->high >= m->low && m->n_step > 0;
 }
 
+static int64_t widest(const off_job *j) {
+    int64_t most = 0;
+    for (int part = 0; part < TEMPERATURE; part++)
+        for (int l = 0; l < j->parts[part].net.layers; l++) {
+            const int64_t out = j->parts[part].net.layer[l].out;
+            most = out > most ? out : most;
+        }
+    return most;
+}
+
 /* By the size of the batch alone: weights are read once a block, and two threads need two. */
 static int64_t block_size(int64_t batch) {
     return batch < 4 * ROW_BLOCK ? ROW_BLOCK / 2 : ROW_BLOCK;
@@ -66,6 +76,7 @@ int off_place(off_job *j, arena *memory) {
     j->inputs = TAKE(memory, real, o->batch_size * j->input_stride);
     j->observed = TAKE(memory, real, o->batch_size * j->observed_stride);
     j->sums = TAKE(memory, block_sums, j->n_blocks);
+    j->sizes = TAKE(memory, double, widest(j));
     if (o->double_q) tower_place(&j->parts[CRITIC].net, o->batch_size, false, &j->second, memory);
     j->workers = TAKE(memory, off_worker, j->n_threads);
     off_worker counted;
@@ -98,7 +109,7 @@ static void draw(off_job *j) {
 
 /* dqn.update */
 static void dqn_update(off_job *j) {
-    crew_share(&j->crew, j->n_blocks, dqn_rows);
+    team_share(j->team, j, j->n_blocks, dqn_rows);
     const block_sums s = off_sums(j);
     off_measure(j, &s, j->o->n_choices);
     off_step(j, CRITIC);
@@ -110,12 +121,12 @@ static void sac_update(off_job *j) {
     off_part *temperature = &o->parts[TEMPERATURE];
     const double log_alpha = o->learn_alpha ? (double)*temperature->parameters : 0;
     j->alpha = (real)(o->learn_alpha ? exp(log_alpha) : o->alpha);
-    crew_share(&j->crew, j->n_blocks, sac_critic_rows);
+    team_share(j->team, j, j->n_blocks, sac_critic_rows);
     block_sums s = off_sums(j);
     off_measure(j, &s, j->parts[CRITIC].net.shape.members);
     off_step(j, CRITIC);
 
-    crew_share(&j->crew, j->n_blocks, sac_actor_rows);
+    team_share(j->team, j, j->n_blocks, sac_actor_rows);
     s = off_sums(j);
     const double rows = (double)o->batch_size, log_prob = s.log_prob / rows;
     o->values.actor_loss += s.actor_loss / rows, o->values.entropy -= log_prob;
@@ -132,12 +143,12 @@ static void td3_update(off_job *j) {
     off_policy *o = j->o;
     const bool acts = o->memory.draws % o->actor_every == 0;
     j->parts[CRITIC].follows = j->parts[ACTOR].follows = acts;
-    crew_share(&j->crew, j->n_blocks, td3_critic_rows);
+    team_share(j->team, j, j->n_blocks, td3_critic_rows);
     block_sums s = off_sums(j);
     off_measure(j, &s, j->parts[CRITIC].net.shape.members);
     off_step(j, CRITIC);
     if (!acts) return;
-    crew_share(&j->crew, j->n_blocks, td3_actor_rows);
+    team_share(j->team, j, j->n_blocks, td3_actor_rows);
     s = off_sums(j);
     o->values.actor_loss += s.actor_loss / (double)o->batch_size, o->values.actor_updates++;
     off_step(j, ACTOR);
@@ -172,16 +183,6 @@ void off_places(const off_job *j, int64_t updates) {
         o->places[i] = replay_place(&o->memory, j->batch[i].row, j->batch[i].env);
 }
 
-static void run(void *about, int thread) {
-    off_job *j = about;
-    if (thread > 0) {
-        crew_help(&j->crew, thread);
-        return;
-    }
-    off_learn(j, j->o->updates, j->o->follow_last);
-    crew_end(&j->crew);
-}
-
 int64_t off_policy_bytes(const off_policy *o) {
     off_job j = {.o = (off_policy *)o};
     arena memory = {NULL, 0};
@@ -193,7 +194,9 @@ int64_t off_policy_update(off_policy *o, void *memory) {
     arena a = arena_over(memory);
     if (off_place(&j, &a)) return -1;
     off_prepare(&j);
-    crew_run(&j.crew, j.n_threads, run, &j);
+    j.team = team_take(j.n_threads);
+    off_learn(&j, o->updates, o->follow_last);
+    team_leave(j.team);
     off_places(&j, o->updates);
     return o->updates;
 }

@@ -16,7 +16,7 @@
 #define LOG_STD_MAX 2.0f
 
 typedef struct {
-    off_job job; /* first: what threads work on */
+    off_job job;
     off_rounds *r;
     tower_rows acting;
     float *seen;                             /* [ROW_BLOCK, observed_stride] */
@@ -245,13 +245,8 @@ static bool target_due(const off_rounds *r) {
     return r->target_every > 0 && now / r->target_every > before / r->target_every;
 }
 
-static void run(void *about, int thread) {
-    round_job *j = about;
+static void run(round_job *j) {
     off_rounds *r = j->r;
-    if (thread > 0) {
-        crew_help(&j->job.crew, thread);
-        return;
-    }
     struct timespec since;
     clock_gettime(CLOCK_MONOTONIC, &since);
     for (int64_t round = 0; round < r->rounds && !r->error; round++) {
@@ -263,7 +258,6 @@ static void run(void *about, int thread) {
         r->updates += due;
         add_seconds(&r->seconds[ROUND_UPDATE], &since);
     }
-    crew_end(&j->job.crew);
 }
 
 int64_t off_rounds_bytes(const off_rounds *r) {
@@ -282,7 +276,9 @@ int64_t off_rounds_run(off_rounds *r, void *memory) {
         return -1;
     }
     off_prepare(&j.job);
-    crew_run(&j.job.crew, j.job.n_threads, run, &j);
+    j.job.team = team_take(j.job.n_threads);
+    run(&j);
+    team_leave(j.job.team);
     off_places(&j.job, r->updates);
     return r->error ? -1 : r->updates;
 }

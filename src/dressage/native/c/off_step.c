@@ -30,25 +30,21 @@ static void step_piece(void *about, int thread, int64_t index) {
         follow(piece->count, j->o->tau, p->part->parameters + at, p->part->target + at);
 }
 
-/* Adds the share of units whose mean |activation| is at most tau times their layer's; members of an
-   ensemble count as more rows. */
-static void count_dormant(const trained *p, const tower_rows *at, int64_t rows, double *dormant,
+/* Counts units whose mean |activation| is at most tau times their layer's; members of an ensemble
+   count as more rows. */
+static void count_dormant(const off_job *j, const trained *p, const tower_rows *at, double *dormant,
                           double *units) {
     for (int l = 0; l < p->net.shape.depth; l++) {
         const int64_t n = p->net.layer[l].out, ld = tower_stride(n);
-        double mean = 0;
-        for (int pass = 0; pass < 2; pass++) /* first the layer's mean, then who is below it */
-            for (int64_t u = 0; u < n; u++) {
-                double size = 0;
-                for (int m = 0; m < p->net.shape.members; m++) {
-                    const real *x = tower_row(&p->net, at, at->out, l, m, 0) + u;
-                    for (int64_t i = 0; i < rows; i++) size += fabs((double)x[i * ld]);
-                }
-                if (pass == 0)
-                    mean += size / (double)n;
-                else
-                    *dormant += size <= DORMANT_TAU * mean;
-            }
+        double *sizes = j->sizes, total = 0;
+        for (int64_t u = 0; u < n; u++) sizes[u] = 0;
+        for (int m = 0; m < p->net.shape.members; m++) {
+            const real *x = tower_row(&p->net, at, at->out, l, m, 0);
+            for (int64_t i = 0; i < j->o->batch_size; i++, x += ld)
+                for (int64_t u = 0; u < n; u++) sizes[u] += fabs((double)x[u]);
+        }
+        for (int64_t u = 0; u < n; u++) total += sizes[u];
+        for (int64_t u = 0; u < n; u++) *dormant += sizes[u] <= DORMANT_TAU * total / (double)n;
         *units += (double)n;
     }
 }
@@ -56,9 +52,9 @@ static void count_dormant(const trained *p, const tower_rows *at, int64_t rows, 
 static void inspect_units(const off_job *j, int part) {
     const trained *p = &j->parts[part];
     double dormant = 0, units = 0;
-    count_dormant(p, &p->rows, j->o->batch_size, &dormant, &units);
+    count_dormant(j, p, &p->rows, &dormant, &units);
     if (j->o->family == OFF_DQN && j->o->double_q)
-        count_dormant(p, &j->second, j->o->batch_size, &dormant, &units);
+        count_dormant(j, p, &j->second, &dormant, &units);
     j->o->measured[part].dormant_share = units > 0 ? dormant / units : NAN;
 }
 
@@ -78,7 +74,7 @@ void off_step(off_job *j, int part) {
     const bool inspect = p->part->inspect;
     p->part->inspect = 0;
     j->stepping = part;
-    crew_share(&j->crew, p->n_pieces, gradient_piece);
+    team_share(j->team, j, p->n_pieces, gradient_piece);
     double total = 0;
     for (int64_t i = 0; i < p->n_pieces; i++) total += p->pieces[i].squares;
     const double norm = sqrt(total), clip = j->o->max_grad_norm / (norm + 1e-6);
@@ -89,7 +85,7 @@ void off_step(off_job *j, int part) {
         memcpy(p->before, p->part->parameters, (size_t)p->net.size * sizeof(real));
         inspect_units(j, part);
     }
-    crew_share(&j->crew, p->n_pieces, step_piece);
+    team_share(j->team, j, p->n_pieces, step_piece);
     if (inspect) inspect_weights(p, m);
     m->norm += norm, m->clipped += norm > j->o->max_grad_norm, m->skipped += !isfinite(norm);
     m->steps++;

@@ -43,15 +43,15 @@ void replay_ahead(const replay *r, drawn *d) {
 
 void replay_obs(const replay *r, const float *column, int64_t place, real *out) {
     const float *x = column + place * r->obs_size, limit = r->obs_clip;
-    for (int32_t j = 0; j < r->obs_size; j++) {
-        float seen = x[j];
-        if (r->obs_mean) {
-            seen = (seen - r->obs_mean[j]) * r->obs_scale[j];
-            seen = seen < -limit ? -limit : seen > limit ? limit : seen;
-        }
-        out[j] = (real)seen;
-    }
     out[r->obs_size] = 1;
+    if (!r->obs_mean) {
+        for (int32_t j = 0; j < r->obs_size; j++) out[j] = (real)x[j];
+        return;
+    }
+    for (int32_t j = 0; j < r->obs_size; j++) {
+        const float seen = (x[j] - r->obs_mean[j]) * r->obs_scale[j];
+        out[j] = (real)(seen < -limit ? -limit : seen > limit ? limit : seen);
+    }
 }
 
 void replay_action(const replay *r, int64_t place, real *out) {

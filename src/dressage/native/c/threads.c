@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 enum { SPINS = 1000 }; /* of waiting before another process is let in: about 20 us */
 
@@ -74,3 +75,106 @@ void crew_help(crew *c, int thread) {
 }
 
 void crew_end(crew *c) { atomic_store(&c->over, 1); }
+
+/* -- threads that stay ------------------------------------------------------------------------- */
+
+enum { YIELDS = 200 }; /* of waiting before a helper goes to sleep */
+
+struct team {
+    crew shared; /* its about, item, open and done */
+    int size;
+    bool taken;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    _Atomic int asleep;
+    struct team *next;
+};
+
+static pthread_mutex_t teams_lock = PTHREAD_MUTEX_INITIALIZER;
+static team *teams; /* all that were ever made: a few */
+
+typedef struct {
+    team *team;
+    int thread;
+} helper;
+
+static void sleep_until_open(team *t) {
+    pthread_mutex_lock(&t->lock);
+    atomic_fetch_add(&t->asleep, 1);
+    while ((uint32_t)atomic_load(&t->shared.open) == 0) pthread_cond_wait(&t->wake, &t->lock);
+    atomic_fetch_sub(&t->asleep, 1);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void *help_forever(void *argument) {
+    const helper h = *(helper *)argument;
+    free(argument);
+    for (int spins = 0;; wait_a_little(&spins)) {
+        if ((uint32_t)atomic_load(&h.team->shared.open) == 0) {
+            if (spins < SPINS + YIELDS) continue;
+            sleep_until_open(h.team);
+        }
+        work_off(&h.team->shared, h.thread);
+        spins = 0;
+    }
+    return NULL;
+}
+
+static bool start_helper(team *t, int thread) {
+    helper *h = malloc(sizeof *h);
+    pthread_t started;
+    if (h == NULL) return false;
+    *h = (helper){t, thread};
+    if (pthread_create(&started, NULL, help_forever, h) == 0) return pthread_detach(started) == 0;
+    free(h);
+    return false;
+}
+
+static team *make_team(int size) {
+    team *t = calloc(1, sizeof *t);
+    if (t == NULL) return NULL;
+    t->size = size;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->wake, NULL);
+    int started = 1;
+    while (started < size && start_helper(t, started)) started++;
+    t->next = teams;
+    return teams = t; /* with fewer helpers than asked for at worst */
+}
+
+team *team_take(int size) {
+    if (size < 2) return NULL;
+    pthread_mutex_lock(&teams_lock);
+    team *t = teams;
+    while (t && (t->taken || t->size != size)) t = t->next;
+    if (t == NULL) t = make_team(size);
+    if (t) t->taken = true;
+    pthread_mutex_unlock(&teams_lock);
+    return t;
+}
+
+void team_leave(team *t) {
+    if (t == NULL) return;
+    pthread_mutex_lock(&teams_lock);
+    t->taken = false;
+    pthread_mutex_unlock(&teams_lock);
+}
+
+void team_share(team *t, void *about, int64_t count,
+                void (*item)(void *about, int thread, int64_t index)) {
+    if (t == NULL) {
+        for (int64_t i = count - 1; i >= 0; i--) item(about, 0, i);
+        return;
+    }
+    crew *c = &t->shared;
+    c->about = about, c->item = item;
+    atomic_store(&c->done, 0);
+    atomic_store(&c->open, ((atomic_load(&c->open) >> 32) + 1) << 32 | (uint64_t)count);
+    if (atomic_load(&t->asleep)) {
+        pthread_mutex_lock(&t->lock);
+        pthread_cond_broadcast(&t->wake);
+        pthread_mutex_unlock(&t->lock);
+    }
+    work_off(c, 0);
+    for (int spins = 0; atomic_load(&c->done) < count;) wait_a_little(&spins);
+}

@@ -26,4 +26,14 @@ void crew_share(crew *c, int64_t count, void (*item)(void *about, int thread, in
 void crew_help(crew *c, int thread); /* returns after crew_end */
 void crew_end(crew *c);
 
+/* Threads that stay from one call to the next, for work of which each part takes less than starting a
+   thread does. Nobody ever waits for such a thread unless it has begun an item: on a busy machine it
+   may not come at all. NULL where none can be had, or size is 1: then the caller works alone. */
+typedef struct team team;
+team *team_take(int size); /* the caller's thread counts */
+void team_leave(team *t);
+/* item(about, thread, 0 … count - 1), shared out; returns when all are done. */
+void team_share(team *t, void *about, int64_t count,
+                void (*item)(void *about, int thread, int64_t index));
+
 #endif

@@ -79,6 +79,7 @@ def run_script(setting: Setting, program: str, python: str, seed: int) -> Record
     chosen = PROGRAMS[program]
     order = {
         "env": setting.env,
+        "algo": setting.algo,
         "env_steps": setting.fewer_env_steps.get(program, setting.env_steps),
         "n_envs": setting.n_envs,
         "n_steps": setting.n_steps,
@@ -314,7 +315,11 @@ def shrink(iterations: int = 4, longest_rollout: int = 32) -> None:
         n_steps = min(setting.n_steps, longest_rollout)
         rollout = setting.n_envs * n_steps
         hyper = setting.hyper
-        if "batch_size" in hyper:
+        if "learning_starts" in hyper:
+            n_steps = rollout = 32  # an iteration is many rounds
+            hyper = hyper | {"learning_starts": 16, "train_freq": min(hyper["train_freq"], 32)}
+            hyper = hyper | {"gradient_steps": 1}
+        elif "batch_size" in hyper:
             hyper = hyper | {"batch_size": min(hyper["batch_size"], rollout)}
         SETTINGS[name] = replace(
             setting,

@@ -65,6 +65,7 @@ class Setting:
     eval_every: int = 10_000  # env steps between evaluations, where there are any
     sizes: tuple[int, int] | None = None  # inputs and outputs of an MLP policy, to count operations
     ours: dict[str, Any] = field(default_factory=dict)  # settings that only dressage has
+    algo: str = "ppo"
 
 
 ZOO = "RL-Zoo3 hyperparams/ppo.yml, CartPole-v1"
@@ -96,6 +97,40 @@ SB3_DEFAULTS: dict[str, Any] = {
     "learning_rate": 3e-4,
     "clip_range": 0.2,
 }
+
+DQN_ZOO: dict[str, Any] = {
+    "buffer_size": 100_000,
+    "learning_starts": 1000,
+    "learning_rate": 2.3e-3,
+    "batch_size": 64,
+    "train_freq": 256,
+    "gradient_steps": 128,
+    "gamma": 0.99,
+    "net_arch": [256, 256],
+    "target_update_interval": 10,
+    "epsilon": "linear(1, 0.04, until=0.16)",
+}
+SAC_DEFAULTS: dict[str, Any] = {
+    "buffer_size": 100_000,
+    "learning_starts": 100,
+    "learning_rate": 3e-4,
+    "batch_size": 256,
+    "train_freq": 1,
+    "gradient_steps": 1,
+    "gamma": 0.99,
+    "tau": 0.005,
+    "net_arch": [256, 256],
+}
+AS_LONG_RUNS = {"log_every": 1000}  # as a run of a million steps has by default
+REPLAY_PROGRAMS = (
+    "peak",
+    "dressage-native",
+    "dressage-native-2threads",
+    "dressage-torch",
+    "sb3",
+    "sb3-2threads",
+    "sbx",
+)
 
 SETTINGS: dict[str, Setting] = {
     "cartpole-zoo": Setting(
@@ -288,6 +323,62 @@ SETTINGS: dict[str, Setting] = {
         wanted={"dressage-torch": 1.5},
         family="recurrent",
         source="RL-Zoo3 hyperparams/ppo_lstm.yml, CartPoleNoVel-v1 (sb3-contrib, 256 units)",
+    ),
+    "dqn-cartpole": Setting(
+        env="CartPole-v1",
+        algo="dqn",
+        env_steps=50_176,  # RL-Zoo's 50,000 in whole rounds
+        n_envs=1,
+        n_steps=256,
+        hyper=DQN_ZOO,
+        ours={"double": False},
+        programs=REPLAY_PROGRAMS,
+        fewer_env_steps=dict.fromkeys(("dressage-torch", "sb3", "sb3-2threads", "sbx"), 12_800),
+        wanted={"dressage-native": 10.0, "dressage-native-2threads": 10.0},
+        family="dqn-cartpole",
+        source="RL-Zoo3 hyperparams/dqn.yml, CartPole-v1",
+    ),
+    "sac-pendulum": Setting(
+        env="Pendulum-v1",
+        algo="sac",
+        env_steps=5_120,
+        n_envs=1,
+        n_steps=1,
+        hyper=SAC_DEFAULTS,
+        ours=AS_LONG_RUNS,
+        programs=REPLAY_PROGRAMS,
+        fewer_env_steps=dict.fromkeys(("dressage-torch", "sb3", "sb3-2threads", "sbx"), 1_280),
+        wanted={"dressage-native": 2.2, "dressage-native-2threads": 2.2},
+        family="sac-pendulum",
+        source="defaults of SB3, which are the SAC paper's",
+    ),
+    "sac-halfcheetah": Setting(
+        env="HalfCheetah-v5",
+        algo="sac",
+        env_steps=5_120,
+        n_envs=1,
+        n_steps=1,
+        hyper=SAC_DEFAULTS,
+        ours=AS_LONG_RUNS,
+        programs=REPLAY_PROGRAMS,
+        fewer_env_steps=dict.fromkeys(("dressage-torch", "sb3", "sb3-2threads", "sbx"), 1_280),
+        wanted={"dressage-native": 2.2, "dressage-native-2threads": 2.2},
+        family="sac-halfcheetah",
+        source="defaults of SB3, which are the SAC paper's",
+    ),
+    "td3-halfcheetah": Setting(
+        env="HalfCheetah-v5",
+        algo="td3",
+        env_steps=5_120,
+        n_envs=1,
+        n_steps=1,
+        hyper={**SAC_DEFAULTS, "learning_rate": 1e-3},
+        ours=AS_LONG_RUNS,
+        programs=REPLAY_PROGRAMS,
+        fewer_env_steps=dict.fromkeys(("dressage-torch", "sb3", "sb3-2threads", "sbx"), 1_280),
+        wanted={"dressage-native": 2.5, "dressage-native-2threads": 2.5},
+        family="td3-halfcheetah",
+        source="RL-Zoo3 hyperparams/td3.yml, mujoco: noise 0.1; two layers of 256",
     ),
     "seeds": Setting(
         env="CartPole-v1",

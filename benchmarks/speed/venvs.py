@@ -17,7 +17,7 @@ PACKAGES: dict[str, list[str]] = {
         "ale-py",
         "opencv-python-headless",
     ],
-    "sbx": ["sbx-rl>=0.25"],
+    "sbx": ["sbx-rl>=0.25", "gymnasium[mujoco]"],
     "tianshou": ["tianshou>=2.0.1"],
     "rllib": ["ray[rllib]>=2.50"],
 }

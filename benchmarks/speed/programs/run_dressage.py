@@ -1,4 +1,4 @@
-"""PPO with dressage, recording as by default; evaluations only where asked: no peer evaluates."""
+"""Training with dressage, recording as by default; it evaluates only where asked: no peer does."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from dressage.core.hooks import Hook, Moment
 class Watch(Hook):
     """Notes when the first iteration and the whole loop are over, and how long after a row."""
 
-    def __init__(self) -> None:
+    def __init__(self, learning_starts: int) -> None:
+        self.learning_starts = learning_starts  # env steps without updates
         self.stopwatch, self.result = Stopwatch(), {}
         self.row_at = self.after_last_row = 0.0
 
     def on_iteration(self, moment: Moment) -> None:
-        self.stopwatch.first_iteration_over(moment.env_steps)
+        if moment.env_steps > self.learning_starts:
+            self.stopwatch.first_iteration_over(moment.env_steps)
 
     def on_row(self, moment: Moment) -> None:
         self.row_at = time.perf_counter()
@@ -43,18 +45,19 @@ def main() -> None:
             settings[key] = options[key]
     if not options.get("evaluate"):
         settings |= {"eval_every": 0, "final_eval_episodes": 0}
-    watch, grouped = Watch(), settings.get("seeds", 1) > 1
+    if asked["algo"] == "ppo":
+        settings["n_steps"] = asked["n_steps"]
+    watch, grouped = Watch(settings.get("learning_starts", 0)), settings.get("seeds", 1) > 1
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         run = dressage.train(
             asked["env"],
-            algo="ppo",
+            algo=asked["algo"],
             preset=False,
             runs=folder,
             seed=asked["seed"],
             env_steps=asked["env_steps"],
             n_envs=asked["n_envs"],
-            n_steps=asked["n_steps"],
             wrappers=asked["wrappers"],
             normalize_obs=asked["normalize"],
             normalize_reward=asked["normalize"],

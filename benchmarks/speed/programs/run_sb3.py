@@ -1,4 +1,4 @@
-"""PPO with Stable-Baselines3, or recurrent PPO with sb3-contrib: nothing logged, nothing saved."""
+"""Stable-Baselines3, and recurrent PPO of sb3-contrib: nothing logged, nothing saved."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ import numpy as np
 from harness import Stopwatch, linear, order, tell
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_atari_env, make_vec_env
+from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFrameStack, VecNormalize
 
 
 class Watch(BaseCallback):
     """Notes when the first iteration is over; to solve, evaluates and stops at the return asked."""
 
-    def __init__(self, solve: dict[str, Any] | None) -> None:
+    def __init__(self, solve: dict[str, Any] | None, learning_starts: int = 0) -> None:
         super().__init__()
+        self.learning_starts = learning_starts  # env steps without updates
         self.stopwatch, self.solve = Stopwatch(), solve
         self.solved: dict[str, Any] | None = None
         self.evaluations = 0
@@ -28,7 +30,7 @@ class Watch(BaseCallback):
             self.eval_env = make_vec_env(solve["env"], solve["episodes"], seed=10_000)
 
     def _on_rollout_start(self) -> None:  # the end of the update before it
-        if self.num_timesteps:
+        if self.num_timesteps > self.learning_starts:
             self.stopwatch.first_iteration_over(self.num_timesteps)
         if self.solve and self.num_timesteps // self.solve["every"] > self.evaluations:
             self._evaluate()
@@ -65,8 +67,14 @@ def translate(hyper: dict[str, Any]) -> dict[str, Any]:
         network["activation_fn"] = {"tanh": nn.Tanh, "relu": nn.ReLU}[given.pop("activation")]
     if given.pop("recurrent", None):
         network["lstm_hidden_size"] = given.pop("hidden_size")
+    if "epsilon" in given:
+        first, last, until = given.pop("epsilon").removeprefix("linear(").rstrip(")").split(",")
+        given["exploration_initial_eps"] = float(first)
+        given["exploration_final_eps"] = float(last)
+        given["exploration_fraction"] = float(until.strip().removeprefix("until="))
     for key in ("learning_rate", "clip_range"):
-        given[key] = schedule(given[key])
+        if key in given:
+            given[key] = schedule(given[key])
     return given | ({"policy_kwargs": network} if network else {})
 
 
@@ -101,15 +109,14 @@ def environments(asked: dict[str, Any]) -> Any:
 def train(kind: Any, policy: str, packages: list[str]) -> None:
     asked = order()
     env = environments(asked)
-    watch = Watch(asked.get("solve"))
-    model = kind(
-        policy,
-        env,
-        n_steps=asked["n_steps"],
-        seed=asked["seed"],
-        device="cpu",
-        **translate(asked["hyper"]),
-    )
+    hyper = translate(asked["hyper"])
+    watch = Watch(asked.get("solve"), hyper.get("learning_starts", 0))
+    if asked["algo"] == "ppo":
+        hyper["n_steps"] = asked["n_steps"]
+    if asked["algo"] == "td3":  # dressage explores with such noise
+        size = env.action_space.shape[0]
+        hyper["action_noise"] = NormalActionNoise(np.zeros(size), 0.1 * np.ones(size))
+    model = kind(policy, env, seed=asked["seed"], device="cpu", **hyper)
     model.learn(asked["env_steps"], callback=watch)
     result = watch.stopwatch.end(model.num_timesteps)
     returns = [episode["r"] for episode in model.ep_info_buffer]
@@ -128,10 +135,11 @@ def main() -> None:
         from sb3_contrib import RecurrentPPO
 
         return train(RecurrentPPO, "MlpLstmPolicy", ["sb3-contrib"])
-    from stable_baselines3 import PPO
+    import stable_baselines3
 
     atari = "atari" in asked["wrappers"]
-    return train(PPO, "CnnPolicy" if atari else "MlpPolicy", ["mujoco", "ale-py"])
+    kind = getattr(stable_baselines3, asked["algo"].upper())
+    return train(kind, "CnnPolicy" if atari else "MlpPolicy", ["mujoco", "ale-py"])
 
 
 if __name__ == "__main__":

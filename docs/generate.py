@@ -26,6 +26,7 @@ from dressage.core.config import (
 )
 from dressage.core.replay import ReplaySettings
 from dressage.envs.wrappers import WRAPPERS
+from dressage.explore.bonus import BonusSettings
 from dressage.presets import presets
 from dressage.runs import metrics
 from dressage.ui.cli.app import app
@@ -35,6 +36,7 @@ SHARED = {  # groups of settings with a section of their own
     "networks": (NetworkSettings, TorsoSettings),
     "replay memory": (ReplaySettings,),
     "optimizer": (OptimizerSettings,),
+    "exploration bonus": (BonusSettings,),
 }
 BOUNDS = {
     "minimum": "at least",
@@ -143,6 +145,9 @@ def settings_page() -> str:
             "## Optimizer",
             "An algorithm may set other defaults; its own table says so.",
             settings_table(OptimizerSettings, list(OptimizerSettings.model_fields)),
+            "## Exploration bonus",
+            "See [exploration](../guides/exploration.md).",
+            settings_table(BonusSettings, list(BonusSettings.model_fields)),
         ]
     )
 

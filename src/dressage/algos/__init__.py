@@ -18,6 +18,7 @@ ALGORITHMS = {
     "qr_dqn": "dressage.algos.qr_dqn",
     "rainbow": "dressage.algos.rainbow",
     "drqn": "dressage.algos.drqn",
+    "bootstrapped_dqn": "dressage.algos.bootstrapped_dqn",
     "q_learning": "dressage.algos.q_learning",
     "sarsa": "dressage.algos.sarsa",
     "ucb": "dressage.algos.ucb",

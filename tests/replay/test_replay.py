@@ -11,6 +11,7 @@ import pytest
 
 from dressage.core.replay import Replay, ReplaySettings
 from dressage.core.replay.priorities import Priorities
+from dressage.core.replay.returns import backward_sums
 from dressage.core.rng import Rng
 from dressage.core.steps import Steps
 from dressage.errors import RunError, TrainingError
@@ -313,6 +314,17 @@ def test_more_than_memory_holds_is_refused_in_a_sentence(
     monkeypatch.setattr("dressage.core.replay.room.shutil.disk_usage", lambda _: full)
     with pytest.raises(TrainingError, match="on the disk of"):
         replay(tmp_path, buffer_on="auto").add(steps(0, 1))
+
+
+@pytest.mark.parametrize("length", [1, 63, 64, 65, 300])
+def test_backward_sums_against_a_loop(length: int) -> None:
+    generator = np.random.default_rng(length)
+    x, factor = generator.random((2, length, 3), np.float32)
+    last = np.array([1.0, -2.0, 0.0], np.float32)
+    expected, after = np.empty_like(x), last
+    for t in reversed(range(length)):
+        after = expected[t] = x[t] + factor[t] * after
+    assert np.allclose(backward_sums(x, factor, last), expected, rtol=1e-5)
 
 
 def test_returns_that_followed(tmp_path: Path) -> None:

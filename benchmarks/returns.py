@@ -120,11 +120,14 @@ def table() -> str:
         "| task | algorithm | env steps | seeds | IQM [95 %] | mean | solved | published |",
         "|---|---|--:|--:|---|--:|--:|---|",
     ]
-    generator = np.random.default_rng(0)
     for (env, algo), results in sorted(found.items()):
         means = np.array([r["best"] for r in results])
         iqm = float(interquartile_mean(means))
-        low, high = bootstrap_interval(means, interquartile_mean, generator)
+        interval = "-"
+        if len(means) > 1:  # a generator for each: no row depends on which others there are
+            generator = np.random.default_rng(0)
+            low, high = bootstrap_interval(means, interquartile_mean, generator)
+            interval = f"{number(low)}, {number(high)}"
         threshold = results[0]["threshold"]
         solved = "-"
         if threshold is not None:
@@ -135,8 +138,7 @@ def table() -> str:
             published = f"{figure:g} at {env_steps:,}, {who}"
         lines.append(
             f"| {env} | {algo} | {results[0]['env_steps']:,} | {len(results)} | "
-            f"{number(iqm)} [{number(low)}, {number(high)}] | {number(means.mean())} | {solved} | "
-            f"{published} |"
+            f"{number(iqm)} [{interval}] | {number(means.mean())} | {solved} | {published} |"
         )
         earned = {
             "seeds": [r["seed"] for r in sorted(results, key=lambda r: r["seed"])],

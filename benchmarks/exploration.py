@@ -26,20 +26,41 @@ TASKS: dict[str, dict[str, Any]] = {
         "env": "dressage.envs.toys:Corridor",
         "algo": "ppo",
         "settings": {
-            "env_steps": 40_960,
+            "env_steps": 61_440,
             "n_envs": 8,
             "n_steps": 32,
             "batch_size": 64,
             "n_epochs": 4,
-            "learning_rate": 3e-3,
+            "learning_rate": "linear(3e-3, 0)",
             "ent_coef": 0.01,
             "net_arch": [64],
         },
         "ways": {
             "none": {},
-            "rnd": {"bonus": "rnd"},
-            "icm": {"bonus": "icm"},
-            "counts": {"bonus": "counts"},
+            "rnd": {"bonus": "rnd", "bonus_coef": 0.3},
+            "icm": {"bonus": "icm", "bonus_coef": 0.05},
+            "counts": {"bonus": "counts", "bonus_coef": 0.3},
+        },
+    },
+    "corridor-values": {
+        "env": "dressage.envs.toys:Corridor",
+        "algo": "dqn",
+        "settings": {
+            "env_kwargs": {"length": 30},
+            "env_steps": 20_000,
+            "n_envs": 4,
+            "gradient_steps": 8,
+            "learning_rate": "linear(3e-3, 0)",
+            "batch_size": 64,
+            "net_arch": [64],
+            "target_update_interval": 100,
+            "learning_starts": 200,
+            "buffer_size": 20_000,
+        },
+        "ways": {
+            "epsilon-greedy": {},
+            "head-an-episode": {"algo": "bootstrapped_dqn"},
+            "heads-ucb": {"algo": "bootstrapped_dqn", "explore": "ucb"},
         },
     },
     "bitflip-12": {
@@ -90,12 +111,11 @@ def one(task: str, way: str, seed: int) -> None:
     import dressage
 
     setting = TASKS[task]
-    settings = {**setting["settings"], **setting["ways"][way]}
+    settings = {"algo": setting["algo"], **setting["settings"], **setting["ways"][way]}
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         run = dressage.train(
             setting["env"],
-            algo=setting["algo"],
             preset=False,
             runs=folder,
             seed=seed,
@@ -143,7 +163,7 @@ def table() -> str:
     ]
     results, generator = BENCHMARK.load(), np.random.default_rng(0)
     for task, setting in TASKS.items():
-        for way in setting["ways"]:
+        for way, added in setting["ways"].items():
             runs = [r for r in results if (r["task"], r["way"]) == (task, way)]
             if not runs:
                 continue
@@ -152,8 +172,9 @@ def table() -> str:
             success = "-"
             if "success" in runs[0]:
                 success = f"{np.mean([r['success'] for r in runs]):.2f}"
+            algo, budget = added.get("algo", setting["algo"]), setting["settings"]["env_steps"]
             lines.append(
-                f"| {task} | {setting['algo']} | {setting['settings']['env_steps']:,} | {way} | "
+                f"| {task} | {algo} | {budget:,} | {way} | "
                 f"{len(runs)} | {float(interquartile_mean(returns)):.2f} [{low:.2f}, {high:.2f}] | "
                 f"{success} |"
             )

@@ -33,12 +33,13 @@ TASKS: dict[str, dict[str, Any]] = {
             "n_epochs": 4,
             "learning_rate": "linear(3e-3, 0)",
             "ent_coef": 0.01,
+            "normalize_advantage": "off",  # it would make much of nothing, and drift
             "net_arch": [64],
         },
         "ways": {
             "none": {},
             "rnd": {"bonus": "rnd", "bonus_coef": 0.3},
-            "icm": {"bonus": "icm", "bonus_coef": 0.05},
+            "icm": {"bonus": "icm", "bonus_coef": 0.1},
             "counts": {"bonus": "counts", "bonus_coef": 0.3},
         },
     },

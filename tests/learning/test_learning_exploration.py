@@ -29,6 +29,7 @@ CORRIDOR: dict[str, Any] = {
     "n_epochs": 4,
     "learning_rate": "linear(3e-3, 0)",
     "ent_coef": 0.01,
+    "normalize_advantage": "off",  # it would make much of nothing, and drift
     "net_arch": [64],
 }
 BIT_FLIP: dict[str, Any] = {
@@ -54,7 +55,7 @@ def evaluated(env: str, metric: str, **settings: Any) -> float:
         return float(run.metrics()[f"val/roll/{metric}"][-1])
 
 
-@pytest.mark.parametrize(("bonus", "coef"), [("rnd", 0.3), ("icm", 0.05), ("counts", 0.3)])
+@pytest.mark.parametrize(("bonus", "coef"), [("rnd", 0.3), ("icm", 0.1), ("counts", 0.3)])
 def test_a_bonus_leads_to_the_end_of_the_corridor(bonus: str, coef: float) -> None:
     found = evaluated("toys:Corridor", "ep_rew_mean", bonus=bonus, bonus_coef=coef, **CORRIDOR)
     assert found >= 35  # of 41

@@ -1,16 +1,17 @@
-"""`diagnose`: a run's view in, everything that is said about it out."""
+"""`diagnose`: a run's view in, everything that is said about it out; likewise of several seeds."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from dressage.diagnosis.infer import HEALTHY, Rates, posterior, separating
-from dressage.diagnosis.look import FEWEST, part, returns
+from dressage.diagnosis.look import FEWEST, median, part, returns
 from dressage.diagnosis.prescriptions import MOST, Prescription, prescribe
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Finding, Rule, Severity
@@ -32,6 +33,16 @@ class RankedCause:
 
 
 @dataclass(frozen=True)
+class Seeds:
+    """What the runs of a set show, each for itself."""
+
+    runs: list[str]  # ids
+    verdicts: list[Verdict]  # of each run alone
+    symptoms: dict[str, list[int]]  # by rule: in how many runs it shows, of how many that could
+    returns: list[float]  # of each run: median over its last fifth
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     run: str
     library: str
@@ -43,6 +54,7 @@ class Diagnosis:
     prescriptions: list[Prescription]
     not_visible: list[str]
     notes: list[str]
+    seeds: Seeds | None = None  # of a set of runs
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -55,32 +67,91 @@ def shipped_rates() -> Rates:
     return Rates.from_json(json.loads(RATES.read_text(encoding="utf-8")))
 
 
+class Looked(NamedTuple):
+    """What the rules make of one run."""
+
+    seen: list[Rule]  # that could look at it
+    findings: dict[str, Finding]
+    chances: dict[str, float]
+
+
 def diagnose(run: RunView, rates: Rates | None = None) -> Diagnosis:
     """Symptoms, causes by probability, and what to change."""
+    return diagnose_seeds([run], rates)
+
+
+def diagnose_seeds(runs: Sequence[RunView], rates: Rates | None = None) -> Diagnosis:
+    """One diagnosis of several runs of one setting, which are taken to share their cause."""
     rates = rates or shipped_rates()
-    seen = [rule for rule in all_rules().values() if rule.can_see(run)]
-    findings = {rule.id: found for rule in seen if (found := rule.check(run)) is not None}
-    chances = posterior(seen, findings, run.family, rates)
-    verdict = _verdict(run, chances)
-    ranked = [] if verdict in ("healthy", "cannot_tell") else _ranked(run, chances, seen, findings)
+    looked = [look_at(run, rates) for run in runs]
+    chances = pooled([one.chances for one in looked])
+    findings: dict[str, Finding] = {}
+    for one in looked:
+        findings = one.findings | findings
+    first = runs[0]
+    verdict = _verdict(runs, chances)
+    ranked: list[RankedCause] = []
+    if verdict not in ("healthy", "cannot_tell"):
+        seen = list(dict.fromkeys(rule for one in looked for rule in one.seen))
+        ranked = _ranked(first, chances, seen, findings)
     return Diagnosis(
-        run=run.id,
-        library=run.library,
-        algo=run.algo,
-        env=run.env,
+        run=first.id if len(runs) == 1 else ", ".join(run.id for run in runs),
+        library=first.library,
+        algo=first.algo,
+        env=first.env,
         verdict=verdict,
         causes=ranked,
         symptoms=sorted(findings.values(), key=lambda f: ORDER.index(_rule(f.rule).severity)),
-        prescriptions=_prescriptions(run, ranked, findings),
-        not_visible=[f"{m.metric}: {m.how}" for m in run.not_visible()],
-        notes=list(run.notes),
+        prescriptions=_prescriptions(first, ranked, findings),
+        not_visible=[f"{m.metric}: {m.how}" for m in first.not_visible()],
+        notes=list(dict.fromkeys(note for run in runs for note in run.notes)),
+        seeds=_seeds(runs, looked) if len(runs) > 1 else None,
     )
 
 
-def _verdict(run: RunView, chances: Mapping[str, float]) -> Verdict:
+def look_at(run: RunView, rates: Rates) -> Looked:
+    seen = [rule for rule in all_rules().values() if rule.can_see(run)]
+    findings = {rule.id: found for rule in seen if (found := rule.check(run)) is not None}
+    return Looked(seen, findings, posterior(seen, findings, run.family, rates))
+
+
+def pooled(chances: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The geometric mean of several runs' probabilities, largest first: the prior counts once, and
+    n runs of one setting, which are alike, are no surer than one. Causes must be the same in all.
+    """
+    if len(chances) == 1:
+        return dict(chances[0])
+    logs = {
+        cause: math.fsum(math.log(max(one[cause], 1e-12)) for one in chances) / len(chances)
+        for cause in chances[0]
+    }
+    weights = {cause: math.exp(log) for cause, log in logs.items()}
+    total = sum(weights.values())
+    ranked = sorted(weights.items(), key=lambda item: -item[1])
+    return {cause: weight / total for cause, weight in ranked}
+
+
+def _seeds(runs: Sequence[RunView], looked: Sequence[Looked]) -> Seeds:
+    ids = dict.fromkeys(id for one in looked for id in one.findings)
+    return Seeds(
+        runs=[run.id for run in runs],
+        verdicts=[_verdict([run], one.chances) for run, one in zip(runs, looked, strict=True)],
+        symptoms={
+            id: [
+                sum(id in one.findings for one in looked),
+                sum(_rule(id) in one.seen for one in looked),
+            ]
+            for id in ids
+        },
+        returns=[median(returns(run), 0.8, 1.0) for run in runs],
+    )
+
+
+def _verdict(runs: Sequence[RunView], chances: Mapping[str, float]) -> Verdict:
     leader = next(iter(chances))
     if leader == HEALTHY:
-        return "healthy" if len(part(returns(run))) >= FEWEST else "cannot_tell"
+        known = any(len(part(returns(run))) >= FEWEST for run in runs)
+        return "healthy" if known else "cannot_tell"
     if leader == "budget-too-small":
         return "undertrained"
     return "faulty"

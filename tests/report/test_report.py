@@ -21,10 +21,10 @@ from .builders import check_page, make_group, make_run, not_a_number
 SECTIONS = [
     "Training run summary",
     "Key metrics analysis",
+    "Suggested next steps",
     "Hyperparameters",
     "Episodes",
     "Events and system",
-    "Suggested next steps",
 ]
 
 
@@ -184,7 +184,7 @@ def test_own_metrics_and_those_that_never_change(tmp_path: Path) -> None:
 
 def test_settings_that_somebody_chose_come_first(tmp_path: Path) -> None:
     made = report(make_run(tmp_path / "r")).markdown
-    section = made.partition("## 3")[2]
+    section = made.partition("## 4")[2]
     assert "| `learning_rate` | `linear(0.001, 0)` | override |" in section
     assert section.index("override") < section.index("<details>") < section.index("`gamma`")
     assert "Constant over the run: clip\\_range 0.2." in section
@@ -202,7 +202,7 @@ def test_events(tmp_path: Path) -> None:
     made = report(run).markdown
     assert "resumed not exactly; changed:" in made
     assert "| warning | slow |" in made
-    assert "500" not in made.partition("## 5")[2]
+    assert "500" not in made.partition("## 6")[2]
 
 
 def test_a_group(tmp_path: Path) -> None:

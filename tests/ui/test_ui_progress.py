@@ -13,7 +13,7 @@ from rich.console import Console
 
 from dressage.core.hooks import MemberState, Moment
 from dressage.runs.find import find
-from dressage.ui.plot import draw, frame_of
+from dressage.reporting.braille import draw, frame_of
 from dressage.ui.progress import progress_for
 from dressage.ui.progress.live import LiveProgress, run_view
 from dressage.ui.progress.members import GroupTrack, members_view

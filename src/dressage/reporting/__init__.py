@@ -1,7 +1,7 @@
 """The training report of a run or group: text, Markdown, and one self-contained HTML page.
 
-It reads the run directory only, and needs neither torch nor the environment. Today it describes;
-the diagnosis will add its sections between the metrics and the next steps.
+It reads the run directory only, and needs neither torch nor the environment. By itself it
+describes; a diagnosis adds its sections between the metrics and the next steps.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from dressage.errors import RunError
 from dressage.reporting.curve import learning_curve
-from dressage.reporting.document import Chart, Document
-from dressage.reporting.group import group_curve, group_document
+from dressage.reporting.document import Added, Chart, Document
+from dressage.reporting.group import gather, group_curve, group_document
 from dressage.reporting.html_page import html_page
 from dressage.reporting.markdown import CURVE_FILE, markdown
 from dressage.reporting.picture import picture
@@ -50,39 +50,56 @@ class Report:
             lines.append(f"\n{self.problem}\n")
         return "".join(lines)
 
+    def write(self, folder: Path) -> None:
+        """report.md and its picture into a folder; says so where that is not possible."""
+        try:
+            if self.curve is not None:
+                write_atomic(folder / CURVE_FILE, self.curve)
+                self.paths["curve"] = folder / CURVE_FILE
+            write_atomic(folder / "report.md", self.markdown)
+            self.paths["markdown"] = folder / "report.md"
+        except RunError as error:
+            self.problem = str(error)
+
+    def write_html(self, path: Path | str) -> None:
+        """`path`: a file, or a folder in which report.html is made."""
+        path = Path(path)
+        path = path / "report.html" if path.is_dir() else path
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, self.html)
+        self.paths["html"] = path
+
+    def write_markdown(self, path: Path | str) -> None:
+        """One file by itself, without the picture."""
+        path = Path(path)
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, markdown(self.document, picture=False))
+        self.paths["markdown"] = path
+
     @cached_property
     def curve(self) -> str | None:
         """The learning curve as an SVG file of its own."""
         return None if self.document.curve is None else picture(self.document.curve)
 
 
-def report(run: Run | Group, *, html: Path | str | None = None) -> Report:
+def report(
+    run: Run | Group, *, html: Path | str | None = None, added: Added | None = None
+) -> Report:
     """Reads a run or group, writes report.md (and a curve) into its folder, and the page to `html`.
 
-    `html` is a file, or a folder in which `report.html` is made. A folder that cannot be written
-    does not prevent the report unless the page was asked for there.
+    `added`: what a diagnosis has to say. A folder that cannot be written does not prevent the
+    report unless the page was asked for there.
     """
-    document = (
-        group_document(run, [read(member) for member in run.members])
-        if isinstance(run, Group)
-        else run_document(read(run))
-    )
+    if isinstance(run, Group):
+        document = group_document(gather(run), added)
+    else:
+        document = run_document(read(run), added)
     made = Report(document)
-    try:
-        if made.curve is not None:
-            write_atomic(run.path / CURVE_FILE, made.curve)
-            made.paths["curve"] = run.path / CURVE_FILE
-        write_atomic(run.path / "report.md", made.markdown)
-        made.paths["markdown"] = run.path / "report.md"
-    except RunError as error:
-        made.problem = str(error)
+    made.write(run.path)
     if html is not None:
-        path = Path(html)
-        path = path / "report.html" if path.is_dir() else path
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, made.html)
-        made.paths["html"] = path
+        made.write_html(html)
     return made
 
 
@@ -90,7 +107,7 @@ def curve_svg(run: Run | Group) -> str:
     """The learning curve of a run or group as an SVG file's content."""
     chart: Chart
     if isinstance(run, Group):
-        chart = group_curve([read(member) for member in run.members])
+        chart = group_curve(gather(run).members)
     else:
         chart = learning_curve(read(run))
     return picture(chart)

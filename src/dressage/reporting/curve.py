@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dressage.reporting.document import Chart, Series
@@ -11,7 +13,8 @@ from dressage.reporting.source import RETURN, RunData
 FAINT = 2000  # episodes that the cloud starts from
 
 
-def learning_curve(data: RunData) -> Chart:
+def learning_curve(data: RunData, marks: Sequence[tuple[float, str]] = ()) -> Chart:
+    """`marks`: places beside the resumes, with what is there."""
     series = []
     if data.episodes and len(data.episodes["return"]):
         x, y = data.episodes["env_steps"], data.episodes["return"]
@@ -46,7 +49,7 @@ def learning_curve(data: RunData) -> Chart:
         caption=[says],
         robust=False,
         level=threshold_level(data),
-        marks=resume_marks(data),
+        marks=[*resume_marks(data), *marks],
         wide=True,
     )
 

@@ -50,6 +50,13 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Heading:
+    """Of a part of a section."""
+
+    words: Words
+
+
+@dataclass(frozen=True)
 class Bullets:
     items: Sequence[Words]
 
@@ -121,7 +128,7 @@ class Fold:
     block: Table | Bullets | Paragraph
 
 
-Block = Paragraph | Bullets | Tiles | Table | Chart | Charts | Fold
+Block = Paragraph | Heading | Bullets | Tiles | Table | Chart | Charts | Fold
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,17 @@ class Section:
     key: str
     title: str
     blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a diagnosis adds to the description of a run."""
+
+    summary: Sequence[Block] = ()  # before all else in section 1
+    metrics: Sequence[Block] = ()  # at the end of section 2
+    sections: Sequence[Section] = ()  # 3 and 4
+    steps: Sequence[Block] = ()  # first in section 5
+    marks: Sequence[tuple[float, str]] = ()  # on the learning curve
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Section 4: how single episodes ended."""
+"""How single episodes ended."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def episode_blocks(members: list[RunData]) -> list[Block]:
         return [Paragraph("No episode has ended yet.")]
     total = sum(data.last("episodes") or 0 for data in members)
     says = (
-        f"{_ends(float((ended == 'truncated').mean()), len(returns))} Return: median "
+        f"{_ends(ended)} Return: median "
         f"{number(float(np.median(returns)))}, from {number(float(returns.min()))} to "
         f"{number(float(returns.max()))}; over the last quarter, median "
         f"{number(float(np.median(returns[late])))}."
@@ -36,15 +36,19 @@ def episode_blocks(members: list[RunData]) -> list[Block]:
                 quiet=True,
             )
         )
-    charts = [
-        histogram("Returns", returns, late, "return", "Return of an episode."),
-        histogram("Lengths", lengths, late, "env steps", "Env steps of an episode."),
-    ]
+    charts = [histogram("Returns", returns, late, "return", "Return of an episode.")]
+    if (known := np.isfinite(lengths)).any():
+        says = "Env steps of an episode."
+        charts.append(histogram("Lengths", lengths[known], late[known], "env steps", says))
     blocks.append(Charts("", charts))
     return blocks
 
 
-def _ends(truncated: float, count: int) -> str:
+def _ends(ended: Any) -> str:
+    count = len(ended)
+    if (ended == "").all():  # the log does not tell
+        return f"{whole(count)} episodes."
+    truncated = float((ended == "truncated").mean())
     if truncated in (0.0, 1.0):
         how = "truncated: the clock ended them" if truncated else "terminated: the task ended them"
         return f"All {whole(count)} episodes were {how}."
@@ -58,7 +62,7 @@ def _pool(held: list[dict[str, Any]]) -> tuple[Any, Any, Any, Any]:
     """Finite returns, lengths, how they ended, and which belong to each run's last quarter."""
     parts = []
     for episodes in held:
-        known = np.isfinite(episodes["return"]) & np.isfinite(episodes["length"])
+        known = np.isfinite(episodes["return"])
         count = int(known.sum())
         late = np.arange(count) >= count - max(1, count // 4)
         kept = (episodes["return"][known], episodes["length"][known], episodes["ended"][known])

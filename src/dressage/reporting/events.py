@@ -1,4 +1,4 @@
-"""Section 5: what happened, and on what it ran."""
+"""What happened, and on what it ran."""
 
 from __future__ import annotations
 
@@ -56,6 +56,8 @@ def _what(event: dict[str, Any]) -> str:
 
 def system_blocks(data: RunData) -> list[Block]:
     system = data.system
+    if not data.ours:
+        return []
     if not system:
         return [Paragraph("What it ran on is not known: system.json could not be read.")]
     cpu = (

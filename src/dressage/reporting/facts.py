@@ -97,7 +97,10 @@ def facts(data: RunData, evaluations: Evaluations) -> list[tuple[str, str]]:
         rows.append(
             ("Exact resume", "yes" if resume["exact"] else f"no: {clean(resume.get('reason'))}")
         )
-    rows.append(("Started", clean(data.status.get("started", UNKNOWN), 40)))
+    if data.ours:
+        rows.append(("Started", clean(data.status.get("started", UNKNOWN), 40)))
+    else:
+        rows.insert(2, ("Library", data.library))
     return rows
 
 

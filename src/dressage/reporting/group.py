@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dressage.math.summary import bootstrap_interval, interquartile_mean, student_t_quantile
 from dressage.reporting.curve import threshold_level
 from dressage.reporting.document import (
+    Added,
     Block,
     Chart,
     Charts,
@@ -38,54 +39,78 @@ from dressage.reporting.panels import (
 )
 from dressage.reporting.sections import next_blocks, source_blocks, table_blocks
 from dressage.reporting.settings import settings_blocks
-from dressage.reporting.source import EVALUATION, RETURN, RunData
+from dressage.reporting.source import EVALUATION, RETURN, RunData, read
 from dressage.runs.group import Group
 
 GRID = 150
 MOST_THIN = 16  # seeds, beyond which only the learning curve shows each
 
 
-def group_document(group: Group, members: list[RunData]) -> Document:
+@dataclass(frozen=True)
+class Gathered:
+    """Runs that are shown as one: a group of seeds, or runs of one setting from anywhere."""
+
+    id: str
+    status: str
+    members: list[RunData]
+    missing: list[str] = field(default_factory=list)  # seeds that have not begun
+
+    @property
+    def count(self) -> int:
+        return len(self.members) + len(self.missing)
+
+
+def gather(group: Group) -> Gathered:
+    members = group.members
+    begun = {member.path.name for member in members}
+    missing = [clean(entry["seed"], 40) for entry in group.listed if entry["path"] not in begun]
+    return Gathered(clean(group.id, 200), group.status, [read(m) for m in members], missing)
+
+
+def group_document(group: Gathered, added: Added | None = None) -> Document:
+    members = group.members
     if not members:
-        return _empty(group)
+        says = Paragraph("No member of this group has begun.")
+        sections = [Section("summary", "Training run summary", [says])]
+        return Document("Group of runs", group.id, group.status, sections)
     first = members[0]
     curve = group_curve(members)
     columns = _mean_columns(members)
     table, outside = key_table(columns)
-    summary: list[Block] = [Tiles(_tiles(group, members)), curve, _member_table(group, members)]
+    summary: list[Block] = [
+        *(added.summary if added else ()),
+        Tiles(_tiles(group)),
+        curve,
+        _member_table(group),
+    ]
     events: list[Block] = []
     for data in members[:8]:
         told = [event for event in data.events if event.get("kind") not in ("begin", "end")]
         if told or data is first:
             events += [Paragraph(f"Seed {_seed(data)}:"), *event_table(data)]
     events += system_blocks(first)
-    steps = group_steps(group, members, outside)
+    steps = group_steps(group, outside) if first.ours else []
     seeds = f"{len(members)} seed{'s' * (len(members) > 1)}"
     return Document(
         title=f"{first.env}, {first.algo.upper()}, {seeds}",
-        run_id=clean(group.id, 200),
+        run_id=group.id,
         status=group.status,
         sections=[
             Section("summary", "Training run summary", summary),
-            Section("metrics", "Key metrics analysis", _metrics(members, columns, table)),
+            Section("metrics", "Key metrics analysis", _metrics(members, columns, table, added)),
+            *(added.sections if added else ()),
+            Section("next", "Suggested next steps", next_blocks(steps, added)),
             Section("settings", "Hyperparameters", settings_blocks(first)),
             Section("episodes", "Episodes", episode_blocks(members)),
             Section("events", "Events and system", events),
-            Section("next", "Suggested next steps", next_blocks(steps)),
         ],
         curve=curve,
         notes=[f"Seed {_seed(data)}: {note}" for data in members for note in data.notes],
     )
 
 
-def _empty(group: Group) -> Document:
-    says = Paragraph("No member of this group has begun.")
-    sections = [Section("summary", "Training run summary", [says])]
-    return Document("Group of runs", clean(group.id, 200), group.status, sections)
-
-
 def _seed(data: RunData) -> str:
-    return clean(data.config.get("seed", data.run.path.name), 40)
+    return clean(data.config.get("seed", data.name), 40)
 
 
 def on_grid(members: list[RunData], name: str) -> tuple[Floats, Floats]:
@@ -146,7 +171,8 @@ def group_curve(members: list[RunData]) -> Chart:
     )
 
 
-def _tiles(group: Group, members: list[RunData]) -> list[Tile]:
+def _tiles(group: Gathered) -> list[Tile]:
+    members = group.members
     finals = np.array([float(e.mean[-1]) for m in members if len(e := m.evaluations())])
     tiles = []
     if len(finals):
@@ -170,13 +196,13 @@ def _tiles(group: Group, members: list[RunData]) -> list[Tile]:
     each = members[0].budget
     tiles.append(Tile("Env steps", whole(steps), f"budget {whole(each)} a seed" if each else ""))
     ended = sum(data.state == "finished" for data in members)
-    tiles.append(Tile("Finished", f"{ended} of {len(group.listed)}", group.status))
+    tiles.append(Tile("Finished", f"{ended} of {group.count}", group.status))
     return tiles
 
 
-def _member_table(group: Group, members: list[RunData]) -> Table:
+def _member_table(group: Gathered) -> Table:
     rows: list[list[Words]] = []
-    for data in members:
+    for data in group.members:
         found = data.evaluations()
         reached = UNKNOWN
         if data.threshold is not None:
@@ -196,10 +222,7 @@ def _member_table(group: Group, members: list[RunData]) -> Table:
                 whole(speed(data)),
             ]
         )
-    begun = {data.run.path.name for data in members}
-    for entry in group.listed:
-        if entry["path"] not in begun:
-            rows.append([clean(entry["seed"], 40), "not begun", *([UNKNOWN] * 7)])
+    rows += [[seed, "not begun", *([UNKNOWN] * 7)] for seed in group.missing]
     header = (
         "Seed", "Status", "Env steps", "Training return", "Last evaluation, 95 %", "Best",
         "Env steps to threshold", "Wall time", "Env steps/s",
@@ -218,7 +241,9 @@ def _mean_columns(members: list[RunData]) -> dict[str, Floats]:
     return columns
 
 
-def _metrics(members: list[RunData], columns: dict[str, Floats], table: Table) -> list[Block]:
+def _metrics(
+    members: list[RunData], columns: dict[str, Floats], table: Table, added: Added | None
+) -> list[Block]:
     if not columns:
         return [Paragraph("No metrics were recorded yet.")]
     headings: dict[str, list[Chart]] = {}
@@ -234,7 +259,8 @@ def _metrics(members: list[RunData], columns: dict[str, Floats], table: Table) -
                 headings.setdefault(panel.heading, []).append(chart)
     charts: list[Block] = [Charts(heading, made) for heading, made in headings.items()]
     says = Paragraph("Each value is the mean over seeds at the same env steps.", quiet=True)
-    return [says, *table_blocks(table), *charts, *source_blocks(list(columns))]
+    more = added.metrics if added else ()
+    return [says, *table_blocks(table), *more, *charts, *source_blocks(list(columns))]
 
 
 def _seed_lines(members: list[RunData], name: str, from_zero: bool) -> list[Series]:

@@ -1,29 +1,30 @@
-"""Section 6 of a group's report."""
+"""What a person could do next with a group."""
 
 from __future__ import annotations
 
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from dressage.reporting.document import Code, Words
 from dressage.reporting.facts import solved
 from dressage.reporting.next_steps import outside_words
-from dressage.reporting.numbers import clean
-from dressage.reporting.source import RunData
 from dressage.reporting.trends import rises_at_the_end
-from dressage.runs.group import Group
+
+if TYPE_CHECKING:
+    from dressage.reporting.group import Gathered
 
 FEW = 5
 
 
-def group_steps(group: Group, members: list[RunData], outside: list[str]) -> list[Words]:
+def group_steps(group: Gathered, outside: list[str]) -> list[Words]:
     steps: list[Words] = []
-    name = clean(group.id, 200)
+    name, members = group.id, group.members
     open_ = [data for data in members if data.state in ("stopped", "crashed", "failed")]
-    if open_ or len(members) < len(group.listed):
-        count = len(open_) + len(group.listed) - len(members)
+    if open_ or group.missing:
+        count = len(open_) + len(group.missing)
         resume = Code(f"dressage train --resume {quote(name)}")
         steps.append(
-            (f"{count} of {len(group.listed)} seeds did not finish. They go on with ", resume, ".")
+            (f"{count} of {group.count} seeds did not finish. They go on with ", resume, ".")
         )
     rising = [
         data

@@ -15,6 +15,7 @@ from dressage.reporting.document import (
     Code,
     Document,
     Fold,
+    Heading,
     Paragraph,
     Section,
     Spark,
@@ -54,7 +55,7 @@ def html_page(document: Document) -> str:
         f"<h1>{escape(document.title)} {chip}</h1>"
         f'<p class="id">{escape(document.run_id)}</p>{notes}</div></header>\n'
         f"<nav><div>{links}</div></nav>\n<main>\n{body}"
-        "<footer>Made by dressage from the run directory alone.</footer>\n</main>\n"
+        "<footer>Made by dressage from the run's files alone.</footer>\n</main>\n"
         f'<script type="application/json" id="data">{_json(charts)}</script>\n'
         f"<script>{SCRIPT}</script>\n</body>\n</html>\n"
     )
@@ -77,6 +78,8 @@ def _block(block: Block, charts: list[Any]) -> str:
         case Paragraph(words, quiet):
             tone = ' class="quiet"' if quiet else ""
             return f"<p{tone}>{html_words(words)}</p>"
+        case Heading(words):
+            return f"<h3>{html_words(words)}</h3>"
         case Bullets(items):
             return f"<ul>{''.join(f'<li>{html_words(item)}</li>' for item in items)}</ul>"
         case Tiles(tiles):

@@ -11,6 +11,7 @@ from dressage.reporting.document import (
     Charts,
     Document,
     Fold,
+    Heading,
     Paragraph,
     Table,
     Tiles,
@@ -20,7 +21,8 @@ from dressage.reporting.inline import markdown_text, markdown_words
 CURVE_FILE = "report-curve.svg"
 
 
-def markdown(document: Document) -> str:
+def markdown(document: Document, picture: bool = True) -> str:
+    """`picture`: whether the learning curve lies beside the file."""
     title = markdown_text(document.title)
     lines = [f"# {title}", "", f"`{document.status}` · {markdown_text(document.run_id)}", ""]
     for note in document.notes:
@@ -28,15 +30,17 @@ def markdown(document: Document) -> str:
     for number, section in enumerate(document.sections, 1):
         lines += [f"## {number} {section.title}", ""]
         for block in section.blocks:
-            made = _block(block, document)
+            made = _block(block, document.curve if picture else None)
             lines += [*made, ""] if made else []
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _block(block: Block, document: Document) -> list[str]:
+def _block(block: Block, curve: Chart | None) -> list[str]:
     match block:
         case Paragraph(words):
             return [markdown_words(words)]
+        case Heading(words):
+            return [f"### {markdown_words(words)}"]
         case Bullets(items):
             return [f"- {markdown_words(item)}" for item in items]
         case Tiles(tiles):
@@ -45,14 +49,14 @@ def _block(block: Block, document: Document) -> list[str]:
         case Table():
             return _table(block)
         case Chart():
-            if block is document.curve:
+            if block is curve:
                 return [f"![{markdown_text(block.title)}]({CURVE_FILE})"]
             return []
         case Charts():
             return []  # drawn on the page; the table has their numbers
         case Fold(title, inner):
             summary = markdown_text(title)
-            inside = _block(inner, document)
+            inside = _block(inner, curve)
             return [f"<details><summary>{summary}</summary>", "", *inside, "", "</details>"]
 
 

@@ -1,4 +1,4 @@
-"""Section 6: what a person could do next. Only what the numbers of this run say by themselves; no
+"""What a person could do next. Only what the numbers of this run say by themselves; no
 cause is named, since nothing here looks for one."""
 
 from __future__ import annotations

@@ -177,11 +177,11 @@ def caption(panel: Panel, names: list[str]) -> list[Words]:
 def time_chart(data: RunData) -> Chart | None:
     """Where the time went: shares of each interval, with the totals in the legend."""
     names = measured(["sys/time/*"], data.metrics)
-    if not names or not data.rows:
+    if not names or any(len(data.metrics[name]) != data.rows for name in names):
         return None
     spent = {name.rpartition("/")[2]: _seconds(data.metrics[name]) for name in names}
     with np.errstate(invalid="ignore"):
-        wall = np.diff(data.metrics.get("wall_seconds", np.zeros(data.rows)), prepend=0.0)
+        wall = np.diff(data.values_at("wall_seconds", data.env_steps), prepend=0.0)
     rest = _seconds(wall - sum(spent.values()))
     if rest.sum() > 0.01 * sum(float(s.sum()) for s in spent.values()):
         spent["other"] = rest

@@ -6,11 +6,13 @@ import re
 
 from dressage.reporting.curve import learning_curve
 from dressage.reporting.document import (
+    Added,
     Block,
     Bullets,
     Code,
     Document,
     Fold,
+    Heading,
     Paragraph,
     Section,
     Table,
@@ -29,15 +31,16 @@ from dressage.reporting.trends import healthy_text, known_metric
 from dressage.runs.metrics import SOURCES
 
 
-def run_document(data: RunData) -> Document:
+def run_document(data: RunData, added: Added | None = None) -> Document:
     evaluations = data.evaluations()
-    curve = learning_curve(data) if data.rows or data.episodes else None
+    marks = added.marks if added else ()
+    curve = learning_curve(data, marks) if data.rows or data.episodes else None
     table, outside = key_table(data.metrics)
-    summary: list[Block] = [Tiles(tiles(data, evaluations))]
+    summary: list[Block] = [*(added.summary if added else ()), Tiles(tiles(data, evaluations))]
     if curve is not None:
         summary.append(curve)
     summary.append(Table(("", ""), [list(pair) for pair in facts(data, evaluations)]))
-    steps = next_steps(data, evaluations, outside)
+    steps = next_steps(data, evaluations, outside) if data.ours else []
     seed = f", seed {clean(data.config['seed'], 40)}" if "seed" in data.config else ""
     return Document(
         title=f"{data.env}, {data.algo.upper()}{seed}",
@@ -45,27 +48,28 @@ def run_document(data: RunData) -> Document:
         status=data.state,
         sections=[
             Section("summary", "Training run summary", summary),
-            Section("metrics", "Key metrics analysis", _metrics(data, table)),
+            Section("metrics", "Key metrics analysis", _metrics(data, table, added)),
+            *(added.sections if added else ()),
+            Section("next", "Suggested next steps", next_blocks(steps, added)),
             Section("settings", "Hyperparameters", settings_blocks(data)),
             Section("episodes", "Episodes", episode_blocks([data])),
             Section("events", "Events and system", event_blocks(data)),
-            Section("next", "Suggested next steps", next_blocks(steps)),
         ],
         curve=curve,
         notes=list(data.notes),
     )
 
 
-def _metrics(data: RunData, table: Table) -> list[Block]:
+def _metrics(data: RunData, table: Table, added: Added | None) -> list[Block]:
     if not data.rows:
         return [Paragraph("No metrics were recorded yet.")]
     charts, still = metric_charts(data)
-    blocks: list[Block] = [*table_blocks(table)]
+    blocks: list[Block] = [*table_blocks(table), *(added.metrics if added else ())]
     if data.rows == 1:
         blocks.append(Paragraph("With one row of metrics there is nothing to draw yet."))
     blocks += charts
     if (left := len(own_metrics(data.metrics)) - MOST_OWN) > 0:
-        blocks.append(Paragraph(f"{left} further metrics of your own are in metrics.csv."))
+        blocks.append(Paragraph(f"{left} further metrics of your own are in the log."))
     if still:
         rows: list[list[Words]] = [[Code(name), number(value)] for name, value in still]
         folded = Table(("Metric", "Value"), rows, numeric=(1,))
@@ -95,6 +99,9 @@ def source_blocks(names: list[str]) -> list[Block]:
     return [Fold("Sources of the healthy ranges, by the letters in brackets", Bullets(rows))]
 
 
-def next_blocks(steps: list[Words]) -> list[Block]:
-    says = "This report describes and does not diagnose: it looks for no cause."
-    return [Bullets(steps), Paragraph(says, quiet=True)] if steps else [Paragraph(says, quiet=True)]
+def next_blocks(steps: list[Words], added: Added | None = None) -> list[Block]:
+    bullets = [Bullets(steps)] if steps else []
+    if added is None:
+        says = "This report describes and does not diagnose: it looks for no cause."
+        return [*bullets, Paragraph(says, quiet=True)]
+    return [*added.steps, *([Heading("From the numbers alone")] if bullets else []), *bullets]

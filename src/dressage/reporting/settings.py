@@ -1,4 +1,4 @@
-"""Section 3: the settings, those that somebody chose first, and schedules as they really ran."""
+"""The settings, those that somebody chose first, and schedules as they really ran."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ POINTS = 100
 
 
 def settings_blocks(data: RunData) -> list[Block]:
-    if not data.config:
-        return [Paragraph("The config could not be read.")]
+    if not data.settings:
+        says = "The config could not be read." if data.ours else "The log holds no settings."
+        return [Paragraph(says)]
     chosen: list[list[Words]] = []
     defaults: list[list[Words]] = []
-    for key, value in data.config.items():
+    for key, value in data.settings.items():
         source = clean(data.sources.get(key, "unknown"), 80)
         row: list[Words] = [Code(clean(key, 80)), Code(value_text(value)), source]
         (defaults if source == "default" else chosen).append(row)

@@ -1,4 +1,4 @@
-"""Everything of a run directory that a report needs, read once and forgivingly."""
+"""Everything of a run that a report needs, read once and forgivingly."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from dressage.errors import RunError
 from dressage.math.summary import student_t_quantile
 from dressage.reporting.document import Floats
 from dressage.reporting.numbers import clean
+from dressage.runs.readers import own
 from dressage.runs.run import Run
+from dressage.runs.view import RunView
 
 RETURN = "train/roll/ep_rew_mean"
 EVALUATION = "val/roll/ep_rew_mean"
+OURS = own.LIBRARY
 LARGEST = 1e100
 T = TypeVar("T")
 
@@ -37,17 +40,24 @@ class Evaluations:
 
 @dataclass
 class RunData:
-    run: Run
     id: str
+    name: str  # of its folder
+    library: str
     status: dict[str, Any]
-    config: dict[str, Any]
+    config: dict[str, Any]  # in our words
+    settings: dict[str, Any]  # in the words of its library
     sources: Mapping[str, str]
     spec: dict[str, Any]
     system: dict[str, Any]
-    metrics: dict[str, Floats]
+    metrics: dict[str, Floats]  # what was measured of each
+    clocks: dict[str, Floats]  # and at how many env steps
     episodes: dict[str, Any]
     events: list[dict[str, Any]]
     notes: list[str] = field(default_factory=list)  # what is missing or damaged
+
+    @property
+    def ours(self) -> bool:
+        return self.library == OURS
 
     @property
     def env_steps(self) -> Floats:
@@ -79,33 +89,48 @@ class RunData:
 
     def last(self, name: str) -> float | None:
         """The newest finite value of a metric."""
-        values = self.metrics.get(name, np.full(self.env_steps.shape, np.nan))
+        values = self.metrics.get(name, np.empty(0))
         values = values[np.isfinite(values)]
         return float(values[-1]) if values.size else None
 
     def series(self, name: str) -> tuple[Floats, Floats]:
         """Where a metric was measured, and the values, infinities included."""
-        values = self.metrics.get(name, np.full(self.env_steps.shape, np.nan))
-        known = ~np.isnan(values) & np.isfinite(self.env_steps)
-        return self.env_steps[known], values[known]
+        values, x = self.metrics.get(name, np.empty(0)), self.clocks.get(name, np.empty(0))
+        known = ~np.isnan(values) & np.isfinite(x)
+        return x[known], values[known]
+
+    def values_at(self, name: str, places: Floats) -> Floats:
+        """A metric at these env steps; nan where it was not measured there."""
+        x, values = self.series(name)
+        if not len(x):
+            return np.full(len(places), math.nan)
+        at = np.minimum(np.searchsorted(x, places), len(x) - 1)
+        return np.where(x[at] == places, values[at], math.nan)
 
     def evaluations(self) -> Evaluations:
-        nothing = np.full(self.rows, math.nan)
-        at = np.isfinite(self.metrics.get(EVALUATION, nothing)) & np.isfinite(self.env_steps)
-        mean, deviation, count = (
-            self.metrics.get(name, nothing)[at]
-            for name in (EVALUATION, "val/roll/ep_rew_std", "val/roll/episodes")
-        )
+        x, mean = self.series(EVALUATION)
+        x, mean = x[np.isfinite(mean)], mean[np.isfinite(mean)]
+        deviation = self.values_at("val/roll/ep_rew_std", x)
+        count = self.values_at("val/roll/episodes", x)
         half = np.full(len(mean), math.nan)
         for i, (sd, n) in enumerate(zip(deviation.tolist(), count.tolist(), strict=True)):
             if math.isfinite(sd) and math.isfinite(n) and n >= 2:
                 # the recorded deviation divides by n, the interval's by n - 1
                 half[i] = student_t_quantile(0.975, int(n) - 1) * sd / math.sqrt(n - 1)
-        return Evaluations(self.env_steps[at], mean, mean - half, mean + half, count)
+        return Evaluations(x, mean, mean - half, mean + half, count)
 
 
 def read(run: Run) -> RunData:
-    notes: list[str] = []
+    """A run of ours."""
+    try:
+        return from_view(own.read(run))
+    except RunError as error:
+        return from_view(RunView(run.path, run.id, OURS, notes=[clean(error)]))
+
+
+def from_view(view: RunView) -> RunData:
+    """A run of any library, as its reader has seen it."""
+    notes = [clean(note) for note in view.notes]
 
     def attempt(what: Callable[[], T], otherwise: T) -> T:
         try:
@@ -114,32 +139,51 @@ def read(run: Run) -> RunData:
             notes.append(clean(error))
             return otherwise
 
-    columns: dict[str, Floats] = attempt(lambda: run.metrics(), {})
-    metrics = {name: _bounded(values) for name, values in columns.items()}
-    episodes: dict[str, Any] = attempt(run.episodes, {})
-    if "env_steps" not in metrics:
-        metrics = {}
-    if not {"env_steps", "return", "length", "ended"} <= set(episodes) or not len(
-        episodes["return"]
-    ):
-        episodes = {}
-    for name in ("return", "length"):
-        if episodes:
-            episodes[name] = _bounded(episodes[name])
-    nothing: dict[str, Any] = {}
+    metrics = {name: _bounded(series.values) for name, series in view.series.items()}
+    clocks = {name: series.env_steps for name, series in view.series.items()}
+    longest = max(clocks.values(), key=len, default=np.empty(0))
+    if len(longest):
+        metrics, clocks = {"env_steps": longest, **metrics}, {"env_steps": longest, **clocks}
+    config = {"env": view.env, "algo": view.algo, "env_steps": view.budget, **view.config}
+    config = {name: value for name, value in config.items() if value is not None}
+    spec = view.spec | ({} if view.threshold is None else {"reward_threshold": view.threshold})
+    status: dict[str, Any] = {"state": view.state}
+    sources: Mapping[str, str] = dict.fromkeys(view.own_config, view.library)
+    system: dict[str, Any] = {}
+    if view.library == OURS and (view.path / "config.json").is_file():
+        run = Run(view.path)
+        status = run.status_details()
+        sources = attempt(lambda: run.sources, {})
+        system = attempt(lambda: run.system, system)
+        config = view.config
     return RunData(
-        run=run,
-        id=clean(run.id, 200),
-        status=run.status_details(),
-        config=attempt(lambda: run.config, nothing),
-        sources=attempt(lambda: run.sources, {}),
-        spec=attempt(lambda: run.spec, nothing),
-        system=attempt(lambda: run.system, nothing),
+        id=clean(view.id, 200),
+        name=view.path.name,
+        library=clean(view.library, 60),
+        status=status,
+        config=config,
+        settings=view.own_config,
+        sources=sources,
+        spec=spec,
+        system=system,
         metrics=metrics,
-        episodes=episodes,
-        events=attempt(run.events, []),
+        clocks=clocks,
+        episodes=_episodes(view),
+        events=view.events,
         notes=list(dict.fromkeys(notes)),
     )
+
+
+def _episodes(view: RunView) -> dict[str, Any]:
+    env_steps, returns, lengths, ended = view.episodes
+    if not len(returns):
+        return {}
+    return {
+        "env_steps": env_steps,
+        "return": _bounded(returns),
+        "length": _bounded(lengths),
+        "ended": np.full(len(returns), "") if ended is None else ended,
+    }
 
 
 def _bounded(values: Floats) -> Floats:

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.text import Text
 
 from dressage.core.hooks import Hook, MemberState, Moment
-from dressage.ui.plot import draw, frame_of
+from dressage.reporting.braille import draw, frame_of
 from dressage.ui.progress.members import GroupTrack, members_view
 from dressage.ui.progress.track import Track
 from dressage.ui.text import count, duration, number, short_count

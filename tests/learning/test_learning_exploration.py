@@ -1,6 +1,6 @@
 """Does exploring help where nothing else does? Sparse tasks, each way beside none.
 
-Five seeds and more are in benchmarks/results/exploration/; one seed is enough here.
+Five seeds and more are in benchmarks/results/parts/; one seed is enough here.
 """
 
 from __future__ import annotations

@@ -317,3 +317,30 @@ class Corridor(gym.Env):  # type: ignore[misc]
         ahead = 1 if int(action) == self.onward[self.at] else -1
         self.t, self.at = self.t + 1, min(max(self.at + ahead, 0), self.length)
         return self.at, float(self.at == self.length), False, self.t >= self.limit, {}
+
+
+class Roulette(gym.Env):  # type: ignore[misc]
+    """Bet on one of 38 numbers, again and again, or leave: the best is to leave at once.
+
+    A bet wins 35 in one of 38 spins and loses 1 otherwise, -0.053 in the mean, so that no action
+    is worth more than 0; who takes the largest of noisy estimates believes otherwise (van Hasselt
+    2010, "Double Q-learning"). Action 38 leaves. Rewards are divided by `scale`:
+    the Huber loss of DQN would take 35 for an outlier, and learn a median.
+    """
+
+    def __init__(self, scale: float = 35.0, limit: int = 50) -> None:
+        self.observation_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.action_space = spaces.Discrete(39)
+        self.scale, self.limit = scale, limit
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        return np.ones(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        leaves = int(action) == 38
+        won = not leaves and int(self.np_random.integers(38)) == int(action)
+        reward = 0.0 if leaves else (35.0 if won else -1.0) / self.scale
+        return np.ones(1, np.float32), reward, leaves, self.t >= self.limit, {}

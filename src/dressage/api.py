@@ -13,7 +13,7 @@ from dressage.runs.run import Run
 
 if TYPE_CHECKING:
     from dressage.core.hooks import Hook
-    from dressage.diagnosis.diagnose import Diagnosis
+    from dressage.diagnosis.report import DiagnosisReport
     from dressage.policy import Policy
     from dressage.presets.resolve import Resolved
     from dressage.reporting import Report
@@ -136,10 +136,77 @@ def play(
 def report(
     run: str | Path | Run | Group, *, html: str | Path | None = None, runs: str | Path | None = None
 ) -> Report:
-    """Writes report.md beside the run, and one self-contained HTML page where `html` says so."""
-    from dressage.reporting import report as make_report
+    """Describes and diagnoses a run of ours: writes report.md beside it, and one self-contained
+    HTML page where `html` says so."""
+    from dressage.diagnosis.report import examine_set
+    from dressage.reporting import report as describe
+    from dressage.reporting.source import view_of
 
-    return make_report(_named(run, runs)[0], html=Path(html) if html else None)
+    found = _named(run, runs)[0]
+    if not found.members:  # a group that has not begun
+        return describe(found, html=html)
+    made = examine_set([view_of(member) for member in found.members])
+    made.write(found.path)
+    if html is not None:
+        made.write_html(html)
+    return made
+
+
+def diagnose(
+    *runs_or_paths: str | Path | Run | Group,
+    config: str | Path | None = None,
+    mapping: Sequence[str] | None = None,
+    html: str | Path | None = None,
+    markdown: str | Path | None = None,
+    runs: str | Path | None = None,
+) -> list[DiagnosisReport]:
+    """What holds runs back, by the symptoms that their logs show; one report a setting, whose runs
+    count as its seeds.
+
+    Takes runs of ours by name or path, and folders and files of other libraries. `config`: a file
+    with the settings that a log lacks. `mapping`: `ours=theirs` for the columns of a table. `html`,
+    `markdown`: files to write. Runs of ours get their report.md as well; into the folders of other
+    libraries nothing is ever written.
+    """
+    from dressage.diagnosis.report import examine
+    from dressage.runs.readers import read
+
+    root, pairs = runs_root(runs), _pairs(mapping)
+    views = [
+        view
+        for one in runs_or_paths
+        for view in read(
+            one.path if isinstance(one, Run | Group) else one,
+            config=config,
+            mapping=pairs,
+            root=root,
+        )
+    ]
+    made = examine(views)
+    for place, one in enumerate(made):
+        if one.folder is not None:
+            one.write(one.folder)
+        if html is not None:
+            one.write_html(_numbered(html, place))
+        if markdown is not None:
+            one.write_markdown(_numbered(markdown, place))
+    return made
+
+
+def _numbered(path: str | Path, place: int) -> Path:
+    """page.html, page-2.html, page-3.html: a file for each setting."""
+    path = Path(path)
+    return path if not place else path.with_name(f"{path.stem}-{place + 1}{path.suffix}")
+
+
+def _pairs(words: Sequence[str] | None) -> dict[str, str] | None:
+    """`["ours=theirs", …]` as a mapping."""
+    if not words:
+        return None
+    pairs = dict(word.partition("=")[::2] for word in words)
+    if not all(pairs.values()):
+        raise ConfigError("--map takes OURS=THEIRS, such as train/roll/ep_rew_mean=reward.")
+    return pairs
 
 
 def resolve_config(
@@ -169,6 +236,7 @@ __all__ = [
     "DressageError",
     "Group",
     "Run",
+    "diagnose",
     "evaluate",
     "load",
     "play",
@@ -176,41 +244,3 @@ __all__ = [
     "resolve_config",
     "train",
 ]
-
-
-def diagnose(
-    *runs_or_paths: str | Path | Run,
-    config: str | Path | None = None,
-    mapping: Sequence[str] | None = None,
-    runs: str | Path | None = None,
-) -> list[Diagnosis]:
-    """What holds each run back, by the symptoms that its log shows.
-
-    Takes runs of ours by name or path, and folders and files of other libraries. `config`: a file
-    with the settings that a log lacks. `mapping`: `ours=theirs` for the columns of a table.
-    """
-    from dressage.diagnosis.diagnose import diagnose as diagnose_view
-    from dressage.runs.readers import read
-
-    root = runs_root(runs)
-    views = [
-        view
-        for one in runs_or_paths
-        for view in read(
-            one.path if isinstance(one, Run) else one,
-            config=config,
-            mapping=_pairs(mapping),
-            root=root,
-        )
-    ]
-    return [diagnose_view(view) for view in views]
-
-
-def _pairs(words: Sequence[str] | None) -> dict[str, str] | None:
-    """`["ours=theirs", …]` as a mapping."""
-    if not words:
-        return None
-    pairs = dict(word.partition("=")[::2] for word in words)
-    if not all(pairs.values()):
-        raise ConfigError("--map takes OURS=THEIRS, such as train/roll/ep_rew_mean=reward.")
-    return pairs

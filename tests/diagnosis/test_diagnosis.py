@@ -73,9 +73,9 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = dressage.train(
         "CartPole-v1", runs=tmp_path, env_steps=20_480, lr=1e-7, final_eval_episodes=0
     )
-    found = dressage.diagnose(run)
-    assert dataclasses.asdict(found[0])["algo"] == "ppo"
-    assert found[0].verdict == "faulty" and found[0].causes[0].id == "lr-too-low"
+    (found,) = (made.diagnosis for made in dressage.diagnose(run))
+    assert dataclasses.asdict(found)["algo"] == "ppo"
+    assert found.verdict == "faulty" and found.causes[0].id == "lr-too-low"
     done = CliRunner().invoke(app, ["diagnose", str(run.path), "--json"])
     assert done.exit_code == 0
     told = json.loads(done.stdout.strip().splitlines()[-1])

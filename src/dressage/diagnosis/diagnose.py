@@ -73,6 +73,7 @@ class Looked(NamedTuple):
     seen: list[Rule]  # that could look at it
     findings: dict[str, Finding]
     chances: dict[str, float]
+    failed: list[str]  # sentences about rules that broke on it
 
 
 def diagnose(run: RunView, rates: Rates | None = None) -> Diagnosis:
@@ -104,15 +105,30 @@ def diagnose_seeds(runs: Sequence[RunView], rates: Rates | None = None) -> Diagn
         symptoms=sorted(findings.values(), key=lambda f: ORDER.index(_rule(f.rule).severity)),
         prescriptions=_prescriptions(first, ranked, findings),
         not_visible=[f"{m.metric}: {m.how}" for m in first.not_visible()],
-        notes=list(dict.fromkeys(note for run in runs for note in run.notes)),
+        notes=list(
+            dict.fromkeys([*_notes(runs), *(says for one in looked for says in one.failed)])
+        ),
         seeds=_seeds(runs, looked) if len(runs) > 1 else None,
     )
 
 
 def look_at(run: RunView, rates: Rates) -> Looked:
-    seen = [rule for rule in all_rules().values() if rule.can_see(run)]
-    findings = {rule.id: found for rule in seen if (found := rule.check(run)) is not None}
-    return Looked(seen, findings, posterior(seen, findings, run.family, rates))
+    """Odd values of a log may break a rule: the others are still looked at, and that is said."""
+    seen: list[Rule] = []
+    findings: dict[str, Finding] = {}
+    failed: list[str] = []
+    for rule in all_rules().values():
+        try:
+            if not rule.can_see(run):
+                continue
+            found = rule.check(run)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            failed.append(f"{rule.id} could not be looked for ({type(error).__name__}: {error}).")
+            continue
+        seen.append(rule)
+        if found is not None:
+            findings[rule.id] = found
+    return Looked(seen, findings, posterior(seen, findings, run.family, rates), failed)
 
 
 def pooled(chances: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -129,6 +145,10 @@ def pooled(chances: Sequence[Mapping[str, float]]) -> dict[str, float]:
     total = sum(weights.values())
     ranked = sorted(weights.items(), key=lambda item: -item[1])
     return {cause: weight / total for cause, weight in ranked}
+
+
+def _notes(runs: Sequence[RunView]) -> list[str]:
+    return [note for run in runs for note in run.notes]
 
 
 def _seeds(runs: Sequence[RunView], looked: Sequence[Looked]) -> Seeds:

@@ -122,10 +122,15 @@ class RunData:
 
 def read(run: Run) -> RunData:
     """A run of ours."""
+    return from_view(view_of(run))
+
+
+def view_of(run: Run) -> RunView:
+    """A run of ours, whatever its files are like."""
     try:
-        return from_view(own.read(run))
+        return own.read(run)
     except RunError as error:
-        return from_view(RunView(run.path, run.id, OURS, notes=[clean(error)]))
+        return RunView(run.path, run.id, OURS, notes=[clean(error)])
 
 
 def from_view(view: RunView) -> RunData:

@@ -29,7 +29,7 @@ from dressage.reporting.document import (
     Words,
 )
 from dressage.reporting.inline import pieces, plain_words
-from dressage.reporting.numbers import number, tick_labels
+from dressage.reporting.numbers import number, whole
 
 WIDTH = 100
 SHOWN = ("summary", "metrics", "members", "bottlenecks", "recommendations", "next")
@@ -163,7 +163,7 @@ def _plot(chart: Chart, width: int, rows: int) -> list[Line]:
         for role, run in groupby(cells, key=itemgetter(1)):
             drawn.append(("".join(character for character, _ in run), role))
         made.append(drawn)
-    end = f"{tick_labels([right])[0]} {chart.x_label}"
+    end = f"{whole(right)} {chart.x_label}"
     made.append([(f"{'':10} └" + "─" * max(1, frame.width - len(end) - 1) + " " + end, "quiet")])
     return made
 

@@ -1,53 +1,133 @@
-"""A diagnosis in the terminal."""
+"""Reports in the terminal, whole or as a run goes on."""
 
 from __future__ import annotations
 
-from rich.console import Console
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from rich.console import Console, Group
+from rich.live import Live
 from rich.text import Text
 
-from dressage.diagnosis.causes import CAUSES
-from dressage.diagnosis.diagnose import Diagnosis
-from dressage.diagnosis.prescriptions import Prescription
+from dressage.diagnosis.report import DiagnosisReport
+from dressage.reporting import Report
+from dressage.reporting.document import Chart, Document, Heading, Paragraph, Table, Tiles
+from dressage.reporting.text import WIDTH, Line, lines
 
-VERDICTS = {
-    "healthy": ("green", "Nothing holds this run back that its log would show."),
-    "undertrained": ("yellow", "Healthy, as far as the log shows, but not done."),
-    "faulty": ("red", "Something holds this run back."),
-    "cannot_tell": ("yellow", "The log says too little to tell."),
+STYLES = {
+    "title": "bold",
+    "heading": "bold cyan",
+    "part": "bold",
+    "strong": "bold",
+    "quiet": "dim",
+    "line": "cyan",
+    "mark": "bold yellow",
+    "level": "green",
+    "good": "bold green",
+    "warn": "bold yellow",
+    "bad": "bold red",
 }
-MOST_CAUSES, MOST_MISSING = 5, 5
+PAUSE = 2.0  # seconds between two looks at a run that goes on
+LARGEST_SHARE = 0.1  # of the time may go into looking
+LEVELS = ("critical", "high", "medium", "low")
 
 
-def print_diagnosis(console: Console, found: Diagnosis) -> None:
-    style, sentence = VERDICTS[found.verdict]
-    about = " ".join(filter(None, (found.algo, found.env and f"on {found.env}")))
-    console.print(Text.assemble((found.run, "bold"), f"  {found.library}  {about}"))
-    console.print(Text(sentence, style))
-    for cause in found.causes[:MOST_CAUSES]:
-        title = CAUSES[cause.id].title
-        console.print(
-            Text.assemble(f"  {cause.probability:4.0%}  ", (cause.id, "bold"), f"  {title}")
+def print_report(console: Console, report: Report) -> None:
+    for line in lines(report.document, min(console.width, WIDTH) if console.is_terminal else WIDTH):
+        console.print(styled(line), soft_wrap=True)
+    if report.problem:
+        console.print(Text(report.problem, "yellow"), soft_wrap=True)
+    for path in report.paths.values():
+        console.print(Text(f"written: {path}", "dim"), soft_wrap=True)
+
+
+def styled(line: Line) -> Text:
+    return Text.assemble(*((piece, STYLES.get(role, "")) for piece, role in line))
+
+
+def reaches(report: DiagnosisReport, level: str) -> bool:
+    """Whether a change is asked for that is at least as urgent as `level`."""
+    urgent = LEVELS[: LEVELS.index(level) + 1]
+    return any(asked.priority in urgent for asked in report.diagnosis.prescriptions)
+
+
+def follow(
+    console: Console,
+    look: Callable[[], Sequence[DiagnosisReport]],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Sequence[DiagnosisReport]:
+    """Looks again and again until no run is being written any more; the last reports."""
+    view = _LiveView(console) if console.is_terminal else _PlainView(console)
+    with view:
+        while True:
+            began = time.monotonic()
+            reports = look()
+            view.show(reports)
+            if not any(report.running for report in reports):
+                return reports
+            took = time.monotonic() - began
+            try:
+                sleep(max(PAUSE, took / LARGEST_SHARE))
+            except KeyboardInterrupt:
+                return reports
+
+
+class _LiveView:
+    """Redrawn in place: the verdict, the curve, the causes and what to change, as far as fits."""
+
+    def __init__(self, console: Console) -> None:
+        self.live = Live(
+            console=console, auto_refresh=False, transient=True, vertical_overflow="crop"
         )
-        for says in cause.evidence[:2]:
-            console.print(Text(f"        {says}", "dim"))
-        if cause.separates:
-            console.print(Text(f"        would tell more: {'; '.join(cause.separates)}", "dim"))
-    for prescription in found.prescriptions:
-        _print_prescription(console, prescription)
-    named = {says for cause in found.causes[:MOST_CAUSES] for says in cause.evidence[:2]}
-    others = [f for f in found.symptoms if f.says not in named]
-    for finding in others:
-        console.print(Text(f"  {finding.rule}  {finding.says}", "dim"))
-    if found.not_visible:
-        console.print(Text("Not in this log:", "dim"))
-        for line in found.not_visible[:MOST_MISSING]:
-            console.print(Text(f"  {line}", "dim"))
-    for note in found.notes:
-        console.print(Text(note, "dim"))
+        self.console = console
+
+    def __enter__(self) -> None:
+        self.live.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.live.stop()
+
+    def show(self, reports: Sequence[DiagnosisReport]) -> None:
+        width = min(self.console.width, WIDTH)
+        made = [styled(line) for report in reports for line in lines(brief(report), width)]
+        self.live.update(Group(*made[: self.console.height - 1]), refresh=True)
 
 
-def _print_prescription(console: Console, asked: Prescription) -> None:
-    patch = " ".join(f"{key}={value}" for key, value in asked.patch.items())
-    line = Text.assemble(f"  {asked.priority}: ", (patch or asked.advice, "bold"))
-    console.print(line)
-    console.print(Text(f"        expected: {asked.expected_effect}; risk: {asked.risk}", "dim"))
+class _PlainView:
+    """A line whenever the verdict changes, for a log."""
+
+    def __init__(self, console: Console) -> None:
+        self.console, self.said = console, ""
+
+    def __enter__(self) -> None:
+        """Nothing is open."""
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is open."""
+
+    def show(self, reports: Sequence[DiagnosisReport]) -> None:
+        for report in reports:
+            found = report.diagnosis
+            cause = f", {found.causes[0].id}" if found.causes else ""
+            says = f"{found.run}: {found.verdict}{cause}"
+            if says != self.said:
+                self.console.print(Text(says), soft_wrap=True)
+                self.said = says
+
+
+# Of which sections which blocks fit one screen: the verdict, the curve, the causes, the changes.
+BRIEF: dict[str, tuple[type, ...]] = {
+    "summary": (Paragraph, Tiles, Chart),
+    "bottlenecks": (Paragraph, Heading, Table),
+    "recommendations": (Heading, Table),
+}
+
+
+def brief(report: DiagnosisReport) -> Document:
+    sections = [
+        replace(one, blocks=[b for b in one.blocks if isinstance(b, BRIEF.get(one.key, ()))])
+        for one in report.document.sections
+        if one.key in BRIEF
+    ]
+    return replace(report.document, sections=sections)

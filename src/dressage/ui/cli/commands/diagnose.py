@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dressage.ui.cli.options import JsonOption, RunsOption
+
+if TYPE_CHECKING:
+    from dressage.diagnosis.report import DiagnosisReport
 
 
 def diagnose(
@@ -25,21 +28,58 @@ def diagnose(
         list[str] | None,
         typer.Option("--map", metavar="OURS=THEIRS", help="What a column of a table is."),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Also write one self-contained HTML page."),
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", metavar="FILE", help="Also write the report as Markdown."),
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Look again as the run goes on, until it has ended.")
+    ] = False,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="Exit code 1 where a change of this priority or above is asked for: critical, "
+            "high, medium, low.",
+        ),
+    ] = None,
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Tell what holds a run back, and what to change (preview).
 
-    Runs of SB3, CleanRL, RLlib, Tianshou, gymnasium-solver, W&B and MLflow are read as they are.
+    Runs of SB3, CleanRL, RLlib, Tianshou, gymnasium-solver, W&B and MLflow are read as they are;
+    several runs of one setting, or a group, count as its seeds. The report of a run of ours is also
+    written into its folder as report.md.
     """
     from dressage import api
+    from dressage.errors import ConfigError
     from dressage.ui.cli.output import console_for, emit
-    from dressage.ui.diagnosis import print_diagnosis
+    from dressage.ui.diagnosis import LEVELS, follow, print_report, reaches
 
-    found = api.diagnose(*(paths or ["@last"]), config=config, mapping=mapping, runs=runs)
+    if fail_on is not None and fail_on not in LEVELS:
+        raise ConfigError(f"--fail-on takes {', '.join(LEVELS)}, and not '{fail_on}'.")
     console = console_for(json)
+
+    def look() -> list[DiagnosisReport]:
+        return api.diagnose(
+            *(paths or ["@last"]),
+            config=config,
+            mapping=mapping,
+            html=html,
+            markdown=markdown,
+            runs=runs,
+        )
+
+    found = follow(console, look) if watch else look()
     for one in found:
-        print_diagnosis(console, one)
+        print_report(console, one)
     if json:
         whole = [one.to_json() for one in found]
         emit(whole[0] if len(whole) == 1 else {"runs": whole})
+    if fail_on is not None and any(reaches(one, fail_on) for one in found):
+        raise typer.Exit(1)

@@ -19,15 +19,13 @@ def report(
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Print and write the report of a run."""
+    """Print and write the report of a run: what it did, and its diagnosis."""
     from dressage import api
     from dressage.runs.find import find_checkpoint, runs_root
     from dressage.ui.cli.output import console_for, emit
+    from dressage.ui.diagnosis import print_report
 
     made = api.report(run, html=html, runs=runs)
-    console = console_for(json)
-    console.print(made.text, markup=False, soft_wrap=True)
-    for path in made.paths.values():
-        console.print(f"written: {path}", style="dim", markup=False, soft_wrap=True)
+    print_report(console_for(json), made)
     if json:
         emit({"run_id": find_checkpoint(run, runs_root(runs))[0].id, **made.paths})

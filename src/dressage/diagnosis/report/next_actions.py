@@ -1,0 +1,114 @@
+"""Section 5: what to do now, what to try after it, and what to watch in the next run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from shlex import quote
+from typing import Any
+
+from dressage.diagnosis.diagnose import Diagnosis
+from dressage.diagnosis.report.recommendations import patch_text
+from dressage.presets import Preset, find_preset
+from dressage.reporting.document import Block, Bullets, Code, Heading, Words
+from dressage.reporting.numbers import clean, value_text
+from dressage.reporting.source import OURS
+from dressage.reporting.trends import healthy_text, known_metric
+from dressage.runs.view import RunView
+
+MOST_SETTINGS, MOST_WATCHED, MOST_MISSING = 6, 6, 3
+ALWAYS = ("train/roll/ep_rew_mean", "val/roll/ep_rew_mean")
+
+
+def next_actions(diagnosis: Diagnosis, run: RunView) -> list[Block]:
+    blocks: list[Block] = [Heading("Immediate actions"), Bullets(_immediate(diagnosis, run))]
+    if variations := _variations(diagnosis, run):
+        blocks += [Heading("Variations to try"), Bullets(variations)]
+    return [*blocks, Heading("Metrics to watch in the next run"), Bullets(_watch(diagnosis, run))]
+
+
+def _immediate(diagnosis: Diagnosis, run: RunView) -> list[Words]:
+    if diagnosis.verdict == "healthy":
+        return ["None: the log shows nothing that asks for a change."]
+    if diagnosis.verdict == "cannot_tell":
+        return [
+            f"Log {clean(line)}." for line in diagnosis.not_visible[:MOST_MISSING]
+        ] or ["Train longer: there are too few rows to judge by."]  # fmt: skip
+    steps: list[Words] = []
+    if diagnosis.prescriptions:
+        first = diagnosis.prescriptions[0]
+        advice = clean(first.advice)
+        if first.patch and (command := train_command(run, first.ours)):
+            steps.append((f"{advice} ", Code(command)))
+        elif first.patch:
+            steps.append((f"{advice} Set ", Code(patch_text(first.patch)), "."))
+        else:
+            steps.append(advice)
+    steps.append(
+        "Change one thing at a time, and judge it on several seeds: one run proves little."
+    )
+    return steps
+
+
+def train_command(run: RunView, patch: Mapping[str, Any]) -> str:
+    """What to type to train it again with a patch; nothing for a run of another library."""
+    if run.library != OURS or not run.env or not run.algo or not patch:
+        return ""
+    words = [f"{key}={value_text(value)}" for key, value in patch.items()]
+    return " ".join(["dressage train", quote(f"{run.env}:{run.algo}"), *map(quote, words)])
+
+
+def _variations(diagnosis: Diagnosis, run: RunView) -> list[Words]:
+    tried: list[Words] = []
+    for asked in diagnosis.prescriptions[1:]:
+        change: Words = (Code(patch_text(asked.patch)),) if asked.patch else (clean(asked.advice),)
+        tried.append(("If that does not help, against ", Code(asked.cause), ": ", *change, "."))
+    for cause in diagnosis.causes[:1]:
+        if cause.separates:
+            tried.append(("To be surer of the cause first: ", "; ".join(cause.separates), "."))
+    if diagnosis.verdict == "faulty" and (words := _preset(run)):
+        tried.append(words)
+    return tried
+
+
+def _preset(run: RunView) -> Words:
+    """The tuned settings of this task, where they differ from the run's."""
+    preset = find_preset(run.env, run.algo) if run.env and run.algo else None
+    if preset is None:
+        return ""
+    other = differing(run, preset)
+    if not other:
+        return ""
+    shown = dict(list(other.items())[:MOST_SETTINGS])
+    named = patch_text({run.own_setting(key): value for key, value in shown.items()})
+    more = f" and {len(other) - len(shown)} more" if len(other) > len(shown) else ""
+    return ("The tuned settings of this task differ from this run's: ", Code(named), f"{more}.")
+
+
+def differing(run: RunView, preset: Preset) -> dict[str, Any]:
+    """Settings of a preset that the run is known not to have."""
+    return {
+        key: value
+        for key, value in preset.settings.items()
+        if key in run.config and not _same(run.config[key], value)
+    }
+
+
+def _same(a: Any, b: Any) -> bool:
+    try:
+        return bool(float(a) == float(b))
+    except (TypeError, ValueError):
+        return value_text(a).replace(" ", "") == value_text(b).replace(" ", "")
+
+
+def _watch(diagnosis: Diagnosis, run: RunView) -> list[Words]:
+    names = [f.metric for f in diagnosis.symptoms if f.metric]
+    names = list(dict.fromkeys([*names, *(name for name in ALWAYS if name in run)]))
+    found: list[Words] = []
+    for name in names[:MOST_WATCHED]:
+        own = run.own_name(name)
+        called = (f" ({clean(own, 80)} in {run.library})",) if own != name else ()
+        healthy = healthy_text(known_metric(name))
+        found.append((Code(name), *called, f": {healthy}" if healthy else ""))
+    for missing in run.not_visible()[:MOST_MISSING]:
+        found.append((Code(missing.metric), f", which this log lacks: {clean(missing.how)}"))
+    return found or ["The return of training and of evaluations."]

@@ -1,0 +1,45 @@
+"""Section 4: what to change, why, what to expect of it, what it risks, and how urgent it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dressage.diagnosis.diagnose import Diagnosis
+from dressage.diagnosis.prescriptions import Prescription
+from dressage.reporting.document import Block, Code, Heading, Paragraph, Table, Words
+from dressage.reporting.numbers import clean, value_text
+
+
+def recommendations(diagnosis: Diagnosis) -> list[Block]:
+    if not diagnosis.prescriptions:
+        none = {
+            "healthy": "No change is asked for.",
+            "cannot_tell": "No change is asked for on so little evidence: log more first.",
+        }
+        return [Paragraph(none.get(diagnosis.verdict, "No change is known that would mend this."))]
+    blocks: list[Block] = []
+    for place, asked in enumerate(diagnosis.prescriptions, 1):
+        change = (Code(patch_text(asked.patch)),) if asked.patch else (clean(asked.advice),)
+        blocks += [Heading((f"{place}. ", *change)), _table(asked)]
+    return blocks
+
+
+def patch_text(patch: dict[str, Any]) -> str:
+    """`learning_rate=0.0003 n_epochs=4`, in the words of the run's own library."""
+    return " ".join(f"{clean(key, 80)}={value_text(value)}" for key, value in patch.items())
+
+
+def _table(asked: Prescription) -> Table:
+    change = clean(asked.advice)
+    if asked.patch:
+        change += f" {patch_text(asked.patch)}"
+    rows: list[list[Words]] = [
+        ["Priority", clean(asked.priority)],
+        ["Change", change],
+        ["Rationale", clean(asked.rationale, 1000)],
+        ["Expected impact", clean(asked.expected_effect)],
+        ["Risk", clean(asked.risk)],
+        ["For", (Code(asked.cause),)],
+        ["How to verify", clean(asked.verify)],
+    ]
+    return Table(("", ""), [row for row in rows if row[1]])

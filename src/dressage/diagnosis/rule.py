@@ -26,6 +26,7 @@ FAMILIES = (
     "evaluation",
     "progress",
     "machine",
+    "checkpoint",
 )
 GUESS = "guess"
 
@@ -56,6 +57,7 @@ class Rule(ABC):
     preview: ClassVar[bool] = True  # until its rates on labelled runs are known
     needs: ClassVar[tuple[str, ...]] = ()  # metrics without which it cannot be looked for
     settings: ClassVar[tuple[str, ...]] = ()  # of the config, likewise
+    either: ClassVar[tuple[str, ...]] = ()  # metrics or settings, of which one is enough
     families: ClassVar[tuple[str, ...]] = ("on-policy", "value-based", "actor-critic")
     thresholds: ClassVar[Mapping[str, Threshold]] = {}
     # How often it is expected to show, by cause, until labelled runs have told.
@@ -71,7 +73,16 @@ class Rule(ABC):
             (run.family in self.families or run.family == "unknown")
             and all(first_of(name, run.series) is not None for name in self.needs)
             and all(run.config.get(name) is not None for name in self.settings)
+            and (not self.either or any(_known(name, run) for name in self.either))
         )
+
+    def bound(self, name: str) -> float:
+        return self.thresholds[name].value
 
     def found(self, says: str, metric: str | None = None, **evidence: Any) -> Finding:
         return Finding(self.id, says, evidence, metric)
+
+
+def _known(name: str, run: RunView) -> bool:
+    """A metric (they have a slash, or are a column before all others) or a setting."""
+    return first_of(name, run.series) is not None or run.config.get(name) is not None

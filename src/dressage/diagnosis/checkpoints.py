@@ -1,0 +1,271 @@
+"""What saved weights and optimizer state tell by themselves: pure functions over their arrays.
+
+`inspect` lists layers, dormant units and problems; the rules of `rules/checkpoint/` speak of the
+newest checkpoint of a run, and the report shows the layers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from dressage.diagnosis.rule import Rule
+from dressage.errors import RunError
+from dressage.runs.table import Array
+from dressage.runs.view import RunView
+from dressage.runs.weights import Moments, Weights, read_weights
+
+DORMANT_TAU = 0.025  # Sokar et al. 2023, "The dormant neuron phenomenon", section 3
+PROBES = 512  # standard normal observations by which units are judged
+LARGEST = 256 * 2**20  # bytes of a file that is still read
+EXPLODING = 1e3  # root of a second moment: gradients of a thousand and more (guess)
+Kind = Literal[
+    "not-finite", "impossible-moments", "exploding-moments", "wrong-steps", "misfit-moments"
+]
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "gelu": lambda x: 0.5 * x * (1.0 + np.tanh(0.7978845608 * (x + 0.044715 * x**3))),
+    "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0.0))),
+    "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-np.clip(x, -60.0, 60.0))),
+}
+
+
+@dataclass(frozen=True)
+class Layer:
+    name: str
+    shape: tuple[int, ...]
+    norm: float  # of Frobenius
+    largest: float  # absolute entry
+    not_finite: int  # entries
+
+
+@dataclass(frozen=True)
+class Units:
+    """The hidden units behind one weight matrix."""
+
+    layer: str
+    count: int
+    dormant: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    kind: Kind
+    says: str  # one sentence, with the numbers
+
+
+@dataclass(frozen=True)
+class Inspection:
+    path: Path
+    layers: list[Layer]
+    units: list[Units]
+    problems: list[Problem]
+
+    @property
+    def dormant_share(self) -> float:
+        """Of all hidden units that could be judged; NaN without any."""
+        count = sum(u.count for u in self.units)
+        return sum(u.dormant for u in self.units) / count if count else math.nan
+
+
+def inspect(weights: Weights, activation: str = "tanh") -> Inspection:
+    layers = [
+        Layer(
+            name,
+            value.shape,
+            float(np.linalg.norm(known := value[np.isfinite(value)])),
+            float(np.abs(known).max(initial=0.0)),
+            int(value.size - known.size),
+        )
+        for name, value in weights.tensors.items()
+    ]
+    problems = [*_not_finite(layers, weights.moments), *_steps(weights), *_misfits(weights)]
+    for moments in weights.moments:
+        problems += _moment_problems(moments)
+    return Inspection(weights.path, layers, dormant_units(weights.tensors, activation), problems)
+
+
+def first_moment_bound(betas: tuple[float, float]) -> float:
+    """The most that |first moment| / sqrt(second moment) of Adam can be, whatever the gradients.
+
+    Both are weighted sums over the same gradients, so that Cauchy and Schwarz's inequality holds:
+    m^2 <= v (1 - b1)^2 / ((1 - b2) (1 - b1^2 / b2)). With the usual betas it is 7.27.
+    """
+    first, second = betas
+    if not 0 <= first < 1 or not 0 < second < 1 or first**2 >= second:
+        return math.inf
+    return (1 - first) / math.sqrt((1 - second) * (1 - first**2 / second))
+
+
+def dormant_units(tensors: Mapping[str, Array], activation: str) -> list[Units]:
+    """Hidden units of MLPs whose mean |activation| is at most tau times their layer's mean.
+
+    Observations are standard normal, as a normalised network sees them: a network that is fed
+    other scales may have units asleep that these wake.
+    """
+    function = ACTIVATIONS.get(activation)
+    if function is None:
+        return []
+    found = []
+    for names in _chains(tensors):
+        inputs = tensors[names[0]].shape[1]
+        hidden: Array = np.random.default_rng(0).standard_normal((PROBES, inputs))
+        for name in names:
+            bias = tensors.get(name.removesuffix("weight") + "bias")
+            with np.errstate(all="ignore"):
+                hidden = function(hidden @ tensors[name].T + (0.0 if bias is None else bias))
+            size = np.abs(hidden).mean(axis=0)
+            asleep = int((size <= DORMANT_TAU * size.mean()).sum())
+            found.append(Units(name, len(size), asleep))
+    return found
+
+
+def _chains(tensors: Mapping[str, Array]) -> Iterator[list[str]]:
+    """Weight matrices that follow one another, hidden layers only: those of a numbered list, less
+    its last where no other matrix takes that one's outputs."""
+    lists: dict[str, list[tuple[int, str]]] = {}
+    for name, value in tensors.items():
+        numbered = re.fullmatch(r"(.*?)(\d+)\.weight", name)
+        if numbered and value.ndim == 2 and "target" not in name:
+            lists.setdefault(numbered[1], []).append((int(numbered[2]), name))
+    for prefix, members in lists.items():
+        names = [name for _, name in sorted(members)]
+        if any(
+            tensors[b].shape[1] != tensors[a].shape[0]
+            for a, b in pairwise(names)
+        ):
+            continue
+        outputs = tensors[names[-1]].shape[0]
+        family = prefix.partition(".")[0]
+        headed = any(
+            value.ndim == 2 and value.shape[1] == outputs and name not in names
+            for name, value in tensors.items()
+            if name.endswith("weight")
+            and not name.startswith(prefix)
+            and (name.partition(".")[0] == family or "_net." in name)
+        )
+        if hidden := names if headed else names[:-1]:
+            yield hidden
+
+
+def _not_finite(layers: list[Layer], moments: list[Moments]) -> Iterator[Problem]:
+    bad = [layer for layer in layers if layer.not_finite]
+    if bad:
+        count = sum(layer.not_finite for layer in bad)
+        yield Problem(
+            "not-finite",
+            f"{count:,} weights are NaN or infinite, in {len(bad)} of {len(layers)} tensors, "
+            f"{bad[0].name} among them.",
+        )
+    for held in moments:
+        for what, values in (("first", held.first), ("second", held.second)):
+            if values is not None and not np.isfinite(values).all():
+                yield Problem(
+                    "not-finite", f"The optimizer's {what} moment of {held.name} is not finite."
+                )
+
+
+def _moment_problems(held: Moments) -> Iterator[Problem]:
+    if held.second is None or not np.isfinite(held.second).all():
+        return
+    if (negative := int((held.second < 0).sum())) > 0:
+        yield Problem(
+            "impossible-moments",
+            f"{negative:,} second moments of {held.name} are negative, which no sum of squares is.",
+        )
+        return
+    largest = math.sqrt(float(held.second.max(initial=0.0)))
+    if largest > EXPLODING:
+        yield Problem(
+            "exploding-moments",
+            f"The largest root of a second moment of {held.name} is {largest:.3g}: its gradients "
+            "were that large.",
+        )
+    if held.first is None or not held.is_adam or held.first.shape != held.second.shape:
+        return
+    bound = first_moment_bound(held.betas)
+    # Tiny values lose bits; a tenth over the bound is beyond what rounding explains.
+    over = np.abs(held.first) > 1.1 * bound * np.sqrt(held.second) + 1e-12
+    if over.any():
+        yield Problem(
+            "impossible-moments",
+            f"{int(over.sum()):,} of {over.size:,} first moments of {held.name} are more than "
+            f"{bound:.2f} times the root of their second moments, which no gradients can give.",
+        )
+
+
+def _steps(weights: Weights) -> Iterator[Problem]:
+    known = {m.name: m.step for m in weights.moments if m.step is not None}
+    if weights.updates is None or not known:
+        return
+    for name, step in known.items():
+        if step > weights.updates or not math.isfinite(step) or step < 0:
+            yield Problem(
+                "wrong-steps",
+                f"The optimizer counts {step:,.0f} steps of {name}, and the run made "
+                f"{weights.updates:,.0f} updates.",
+            )
+        elif step < 0.01 * weights.updates:
+            yield Problem(
+                "wrong-steps",
+                f"The optimizer counts only {step:,.0f} steps of {name} after "
+                f"{weights.updates:,.0f} updates: it was begun anew.",
+            )
+
+
+def _misfits(weights: Weights) -> Iterator[Problem]:
+    total = sum(value.size for value in weights.tensors.values())
+    for held in weights.moments:
+        sizes = {v.size for v in (held.first, held.second) if v is not None}
+        if len(sizes) > 1:
+            yield Problem(
+                "misfit-moments", f"The moments of {held.name} have sizes {sorted(sizes)}."
+            )
+        elif sizes and next(iter(sizes)) > total:
+            yield Problem(
+                "misfit-moments",
+                f"The optimizer remembers {next(iter(sizes)):,} numbers of {held.name}, more than "
+                f"the {total:,} weights there are.",
+            )
+
+
+@lru_cache(maxsize=32)
+def _inspected(path: Path, changed: int, activation: str) -> Inspection | None:
+    try:
+        return inspect(read_weights(path), activation)
+    except RunError:  # damaged, or of a kind that is not read
+        return None
+
+
+def newest(run: RunView) -> Inspection | None:
+    """Of the run's newest weights; None where there are none that can be read."""
+    for path in reversed(run.weights[-2:]):
+        try:
+            files = [*path.iterdir()] if path.is_dir() else [path]
+            size = sum(file.stat().st_size for file in files if file.name != "memory.safetensors")
+            changed = path.stat().st_mtime_ns
+        except OSError:
+            continue
+        if size > LARGEST:
+            continue
+        default = "tanh" if run.family == "on-policy" else "relu"
+        activation: Any = run.config.get("activation") or default
+        if (found := _inspected(path, changed, str(activation))) is not None:
+            return found
+    return None
+
+
+class CheckpointRule(Rule):
+    """A rule about the newest checkpoint: it can be looked for where weights can be read."""
+
+    def can_see(self, run: RunView) -> bool:
+        return bool(run.weights) and super().can_see(run) and newest(run) is not None

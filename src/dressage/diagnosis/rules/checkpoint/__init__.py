@@ -1,0 +1,1 @@
+"""Rules about saved weights and optimizer state."""

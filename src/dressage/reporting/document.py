@@ -28,6 +28,19 @@ class Strong(str):
     __slots__ = ()
 
 
+# Words that are coloured wherever they are a cell or marked as strong.
+TONES = {
+    "critical": "bad",
+    "high": "bad",
+    "medium": "warn",
+    "low": "quiet",
+    "faulty": "bad",
+    "undertrained": "warn",
+    "cannot tell": "warn",
+    "healthy": "good",
+}
+
+
 class Spark(str):
     """A course in block characters; the page draws `values` instead."""
 

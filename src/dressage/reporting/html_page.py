@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from dressage.reporting.document import (
+    TONES,
     Block,
     Bullets,
     Chart,
@@ -132,6 +133,8 @@ def _cell(header: str, cell: Words) -> str:
         word, _, rest = cell.partition(" ")
         chip = "good" if word == "inside" else "warn"
         return f'<span class="chip {chip}">{escape(word)}</span> {escape(rest)}'
+    if header == "Severity" and isinstance(cell, str):
+        return f'<span class="chip {TONES.get(cell, "")}">{escape(cell)}</span>'
     if header == "Status" and isinstance(cell, str):
         return f'<span class="chip {CHIPS.get(cell, "")}">{escape(cell)}</span>'
     if isinstance(cell, Spark):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from dressage.reporting.document import Code, Strong, Words
+from dressage.reporting.document import TONES, Code, Strong, Words
 
 # Marks that mean something to Markdown anywhere in a line; "<" and "&" would begin HTML.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~$&!@])")
@@ -23,7 +23,8 @@ def html_words(words: Words) -> str:
         if isinstance(piece, Code):
             text = f"<code>{text}</code>"
         elif isinstance(piece, Strong):
-            text = f"<b>{text}</b>"
+            tone = f' class="chip {TONES[piece]}"' if piece in TONES else ""
+            text = f"<b{tone}>{text}</b>"
         made.append(text)
     return "".join(made)
 

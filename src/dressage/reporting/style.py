@@ -129,13 +129,18 @@ svg .b0{opacity:.32}
 svg .healthy{fill:var(--good);opacity:.09}
 svg .level{stroke:var(--soft);stroke-dasharray:6 4}
 svg .mark{stroke:var(--soft);stroke-dasharray:2 3}
-.off{display:none}
+.off{display:none!important}
 .chart figcaption{color:var(--soft);font-size:12.5px;line-height:1.45}
 .chart figcaption p{margin:0 0 3px;max-width:none}
 .chart figcaption b{font-weight:600;color:var(--good)}
 .chart:focus-visible{outline:2px solid var(--link);outline-offset:2px}
 .cross{position:absolute;top:0;bottom:0;width:0;border-left:1px solid var(--soft);opacity:.6;
  pointer-events:none;display:none}
+.frame{position:absolute;top:0;bottom:0;background:var(--c0);opacity:.15;pointer-events:none}
+.plot{cursor:crosshair}
+.back{position:absolute;top:10px;right:12px;font:inherit;font-size:12px;color:var(--link);
+ background:var(--card);border:1px solid var(--edge);border-radius:6px;padding:2px 9px;
+ cursor:pointer}
 .spot{position:absolute;width:9px;height:9px;margin:-4.5px;border-radius:50%;background:var(--c);
  border:2px solid var(--card);pointer-events:none}
 .tip{position:absolute;z-index:4;top:4px;background:var(--tip);color:var(--tip-ink);

@@ -15,6 +15,7 @@ import numpy as np
 
 from dressage.reporting import braille
 from dressage.reporting.document import (
+    TONES,
     Bullets,
     Chart,
     Charts,
@@ -37,8 +38,6 @@ DRAWN = ("bottlenecks",)  # sections whose small charts are drawn; in others a t
 PLOT_ROWS, SMALL_ROWS = 8, 4
 Piece = tuple[str, str]  # text and its role
 Line = list[Piece]
-ALARMS = {"critical": "bad", "high": "bad", "medium": "warn", "low": "quiet", "faulty": "bad",
-          "undertrained": "warn", "cannot tell": "warn", "healthy": "good"}  # fmt: skip
 
 
 def text(document: Document, width: int = WIDTH) -> str:
@@ -106,7 +105,7 @@ def _marked(line: str, strong: Sequence[str], role: str) -> Line:
     for word in strong:
         before, found, after = line.partition(word)
         if found:
-            return [(before, role), (found, ALARMS.get(word, "strong")), (after, role)]
+            return [(before, role), (found, TONES.get(word, "strong")), (after, role)]
     return [(line, role)]
 
 
@@ -139,7 +138,7 @@ def _columns(rows: Sequence[Sequence[str]], numeric: Sequence[int], width: int) 
             for i, (cell, size) in enumerate(zip(row[:last], widths, strict=False))
         ]
         end = parts[0].rjust(widths[last]) if last in numeric else parts[0]
-        made.append([("  ".join([*cells, end]).rstrip(), ALARMS.get(row[0], ""))])
+        made.append([("  ".join([*cells, end]).rstrip(), TONES.get(row[0], ""))])
         made += [[(" " * taken + part, "")] for part in parts[1:]]
     return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from dressage.reporting.document import (
 )
 from dressage.reporting.numbers import clean, percent
 from dressage.reporting.panels import Panel, panel_chart
+from dressage.reporting.trends import FAMILIES
+from dressage.runs.metrics import METRICS
+from dressage.runs.uses import first_of
 from dressage.runs.view import RunView
 
 VERDICTS: dict[Verdict, tuple[str, str]] = {
@@ -76,6 +80,10 @@ def bottlenecks(diagnosis: Diagnosis, views: Sequence[RunView]) -> list[Block]:
         blocks.append(Paragraph(VERDICTS[diagnosis.verdict][1]))
     if diagnosis.symptoms:
         blocks += [Heading("Symptoms seen"), _symptoms(diagnosis)]
+        if diagnosis.verdict == "healthy":
+            blocks.append(
+                Paragraph("Each of these also shows in healthy runs, and no fault explains them.")
+            )
     if diagnosis.not_visible:
         items: list[Words] = [clean(line) for line in diagnosis.not_visible]
         blocks.append(Fold(f"What this log does not show ({len(items)})", Bullets(items)))
@@ -151,8 +159,8 @@ def _counted(says: str, diagnosis: Diagnosis) -> str:
 
 def finding_chart(finding: Finding, views: Sequence[RunView]) -> Chart | None:
     """The metric in which a symptom shows, of every run."""
-    name = finding.metric
-    if name is None:
+    name = finding.metric and first_of(finding.metric, views[0].series)
+    if not name:
         return None
     lines = []
     for index, view in enumerate(views):
@@ -163,5 +171,6 @@ def finding_chart(finding: Finding, views: Sequence[RunView]) -> Chart | None:
         lines.append(Series(label, series.env_steps, series.values, color=index % 8))
     if not lines:
         return None
-    panel = Panel("", f"{name} ({finding.rule})", (name,))
+    family = next((f for f in FAMILIES if fnmatchcase(name, f)), name)
+    panel = Panel("", f"{name} ({finding.rule})", (family if name not in METRICS else name,))
     return panel_chart(panel, [name], lines)

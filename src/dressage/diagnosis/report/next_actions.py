@@ -60,8 +60,8 @@ def train_command(run: RunView, patch: Mapping[str, Any]) -> str:
 def _variations(diagnosis: Diagnosis, run: RunView) -> list[Words]:
     tried: list[Words] = []
     for asked in diagnosis.prescriptions[1:]:
-        change: Words = (Code(patch_text(asked.patch)),) if asked.patch else (clean(asked.advice),)
-        tried.append(("If that does not help, against ", Code(asked.cause), ": ", *change, "."))
+        change = Code(patch_text(asked.patch)) if asked.patch else clean(asked.advice).rstrip(".")
+        tried.append(("If that does not help, against ", Code(asked.cause), ": ", change, "."))
     for cause in diagnosis.causes[:1]:
         if cause.separates:
             tried.append(("To be surer of the cause first: ", "; ".join(cause.separates), "."))

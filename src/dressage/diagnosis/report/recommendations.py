@@ -6,7 +6,7 @@ from typing import Any
 
 from dressage.diagnosis.diagnose import Diagnosis
 from dressage.diagnosis.prescriptions import Prescription
-from dressage.reporting.document import Block, Code, Heading, Paragraph, Table, Words
+from dressage.reporting.document import Block, Code, Heading, Paragraph, Strong, Table, Words
 from dressage.reporting.numbers import clean, value_text
 
 
@@ -34,7 +34,7 @@ def _table(asked: Prescription) -> Table:
     if asked.patch:
         change += f" {patch_text(asked.patch)}"
     rows: list[list[Words]] = [
-        ["Priority", clean(asked.priority)],
+        ["Priority", (Strong(asked.priority),)],
         ["Change", change],
         ["Rationale", clean(asked.rationale, 1000)],
         ["Expected impact", clean(asked.expected_effect)],

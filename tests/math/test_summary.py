@@ -13,13 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dressage.math.summary import (
+    autocorrelation,
     bootstrap_interval,
+    change_point,
     downsample,
     interquartile_mean,
     mann_kendall,
     mean_interval,
     moving_average,
+    moving_median,
+    robust_deviation,
     student_t_quantile,
+    swings,
     theil_sen_slope,
 )
 
@@ -221,3 +226,57 @@ def test_math_imports_neither_scipy_nor_torch_nor_pandas():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_robust_deviation() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(3.0, 2.0, 4001)
+    assert robust_deviation(values) == pytest.approx(
+        scipy.stats.median_abs_deviation(values, scale="normal"), rel=1e-3
+    )
+    values[:1500] = 1e9
+    assert robust_deviation(values) < 10.0
+    assert math.isnan(robust_deviation([math.nan]))
+
+
+@pytest.mark.parametrize("lag", [1, 3])
+def test_autocorrelation(lag: int) -> None:
+    values = np.cumsum(np.random.default_rng(1).normal(size=300))
+    x = values - values.mean()
+    loop = sum(x[i] * x[i + lag] for i in range(len(x) - lag)) / sum(x * x)
+    assert autocorrelation(values, lag) == pytest.approx(loop)
+    assert autocorrelation([1.0, -1.0] * 20) < -0.9
+    assert math.isnan(autocorrelation([2.0] * 10))
+
+
+def test_change_point_by_trying_every_split() -> None:
+    rng = np.random.default_rng(2)
+    values = np.concatenate((rng.normal(0, 1, 33), rng.normal(6, 1, 20)))
+
+    def left_over(at: int) -> float:
+        return float(values[:at].var() * at + values[at:].var() * (len(values) - at))
+
+    found = change_point(values)
+    assert found is not None
+    assert found.place == min(range(5, len(values) - 4), key=left_over) == 33
+    assert found.before == pytest.approx(values[:33].mean())
+    assert found.after == pytest.approx(values[33:].mean())
+    assert found.explained == pytest.approx(1 - left_over(33) / (values.var() * len(values)))
+    line = change_point(np.arange(1000.0))
+    assert line is not None and line.explained == pytest.approx(0.75, abs=0.01)
+    assert change_point([1.0] * 30) is None and change_point([1.0, 2.0]) is None
+
+
+def test_swings() -> None:
+    wave = np.sin(np.linspace(0, 6 * np.pi, 200))  # three periods: up and down three times
+    assert swings(wave, 0.5) == 6
+    assert swings(wave, 3.0) == 0
+    assert swings(np.arange(50) + 0.3 * (-1.0) ** np.arange(50), 1.5) == 0
+    assert swings([], 1.0) == 0
+
+
+def test_moving_median() -> None:
+    values = np.random.default_rng(3).normal(size=40)
+    slow = [np.median(values[i : i + 7]) for i in range(34)]
+    np.testing.assert_allclose(moving_median(values, 7), slow)
+    assert moving_median([3.0, 1.0, 2.0], 9).tolist() == [2.0]

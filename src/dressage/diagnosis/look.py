@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from dressage.math.summary import mann_kendall, theil_sen_slope
+from dressage.errors import ConfigError
+from dressage.math.schedules import at, parse_schedule
+from dressage.math.summary import mann_kendall, moving_median, robust_deviation, theil_sen_slope
 from dressage.runs.table import Array
-from dressage.runs.view import RunView, Series
+from dressage.runs.view import Episodes, RunView, Series
 
 FEWEST = 5  # measured cells below which nothing is said
+MOST_ROWS = 4000  # of a series that rules look at; longer ones are thinned once
+VALUE_LOSSES = ("train/loss/value", "train/loss/critic", "train/loss/td")
 
 
 def part(series: Series, begin: float = 0.0, end: float = 1.0) -> Array:
@@ -85,3 +92,204 @@ def learned(run: RunView) -> bool:
         return False
     rise = late - early
     return rise > early_spread(run) and rise > 0.5 * (float(values.max()) - early) and rises(series)
+
+
+def falls(series: Series, begin: float = 0.0, end: float = 1.0, p: float = 0.01) -> bool:
+    """Whether a part of the run has a falling trend (Mann-Kendall)."""
+    return rises(Series(series.env_steps, -series.values), begin, end, p)
+
+
+def start(series: Series) -> float:
+    """The median of the first three finite values; NaN of none."""
+    values = series.values[np.isfinite(series.values)][:3]
+    return float(np.median(values)) if len(values) else math.nan
+
+
+def end(series: Series) -> float:
+    """The median of the last three finite values; NaN of none."""
+    values = series.values[np.isfinite(series.values)][-3:]
+    return float(np.median(values)) if len(values) else math.nan
+
+
+def size(series: Series, begin: float = 0.0, end: float = 1.0) -> float:
+    """Median of the absolute values."""
+    return median(Series(series.env_steps, np.abs(series.values)), begin, end)
+
+
+def growth(series: Series, early: tuple[float, float], late: tuple[float, float]) -> float:
+    """How many times the size of a series grew from one part of the run to another."""
+    before, after = size(series, *early), size(series, *late)
+    return after / before if before > 0 else math.nan
+
+
+def largest_spike(series: Series, begin: float = 0.1) -> tuple[float, float]:
+    """The largest value after `begin`, in robust deviations above the median of its neighbours, and
+    as a multiple of it. A trend is no spike."""
+    values = part(series, begin)
+    if len(values) < 4 * FEWEST:
+        return 0.0, 0.0
+    window = min(21, len(values) // 2 * 2 - 1)
+    around = moving_median(np.pad(values, window // 2, mode="reflect"), window)
+    above = values - around
+    at_most = int(above.argmax())
+    spread = max(robust_deviation(above), 1e-3 * float(np.median(np.abs(values))), 1e-12)
+    base = max(abs(float(around[at_most])), 1e-12)
+    return float(above[at_most]) / spread, float(values[at_most]) / base
+
+
+def members(run: RunView, family: str) -> dict[str, Series]:
+    """The series of a family such as `train/metrics/grad_norm/*`, by network."""
+    before = family.rstrip("*")
+    return {
+        name.removeprefix(before): series
+        for name, series in run.series.items()
+        if name.startswith(before) and series
+    }
+
+
+def value_loss(run: RunView) -> tuple[str, Series]:
+    """The loss of what predicts returns, whatever the algorithm calls it."""
+    name = next((name for name in VALUE_LOSSES if run[name]), VALUE_LOSSES[0])
+    return name, run[name]
+
+
+def in_force(run: RunView, setting: str, metric: str = "", place: float = 0.0) -> float:
+    """A setting as it was in force at a place of the run (0 to 1): as logged, else as configured.
+    NaN where it is not known or no number."""
+    logged = run[metric]
+    if logged:
+        return start(logged) if place == 0.0 else end(logged)
+    try:
+        return float(at(parse_schedule(run.config[setting]), place))
+    except (ConfigError, KeyError, TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def number(run: RunView, setting: str) -> float:
+    """A plain number of the config; NaN where there is none."""
+    return in_force(run, setting)
+
+
+def like(run: RunView, *words: str) -> Series:
+    """The first series whose name is one of these, or ends in one after a slash, whoever wrote it:
+    for logs of libraries whose names are not ours."""
+    for word in words:
+        for name, series in run.series.items():
+            if series and (name == word or name.lower().endswith("/" + word)):
+                return series
+    return Series(np.empty(0), np.empty(0))
+
+
+def choices(run: RunView) -> int | None:
+    """How many actions there are to choose from, where that is known and there is one choice."""
+    action = run.spec.get("action")
+    if isinstance(action, dict):
+        leaves = action.get("leaves") or []
+        sizes = [n for leaf in leaves if isinstance(leaf, dict) for n in leaf.get("categories", [])]
+        if len(sizes) == 1 and isinstance(sizes[0], int):
+            return sizes[0]
+    found = re.search(r"Discrete\((\d+)", str(run.spec.get("action_space", "")))
+    return int(found[1]) if found else None
+
+
+def bounds(run: RunView) -> tuple[Array, Array] | None:
+    """Lowest and highest continuous action, where the log says."""
+    action = run.spec.get("action")
+    if not isinstance(action, dict):
+        return None
+    leaves = [leaf for leaf in action.get("leaves") or [] if isinstance(leaf, dict)]
+    low = [x for leaf in leaves for x in np.ravel(leaf.get("low") or [])]
+    high = [x for leaf in leaves for x in np.ravel(leaf.get("high") or [])]
+    try:
+        lowest, highest = np.asarray(low, float), np.asarray(high, float)
+    except (TypeError, ValueError):
+        return None
+    return (lowest, highest) if len(low) and len(low) == len(high) else None
+
+
+class Counts(NamedTuple):
+    """What one round of collecting and updating consists of; NaN where it cannot be told."""
+
+    env_steps: float
+    updates: float
+    epochs: float
+    batch: float
+
+
+def counts(run: RunView) -> Counts:
+    """From the counters of the log, else from the config."""
+    rounds, steps = run["train/cnt/iterations"], math.nan
+    if len(rounds.values) >= 2 and rounds.values[-1] > rounds.values[0]:
+        steps = float(np.ptp(rounds.env_steps)) / float(rounds.values[-1] - rounds.values[0])
+    else:
+        steps = number(run, "n_steps") * number(run, "n_envs")
+    done, epochs = run["updates"], median(run["train/metrics/epochs_done"])
+    if math.isnan(epochs):
+        passes = run["train/cnt/epochs"]
+        if len(passes.values) >= 2 and len(rounds.values) >= 2:
+            epochs = float(np.ptp(passes.values)) / max(float(np.ptp(rounds.values)), 1.0)
+        else:
+            epochs = number(run, "n_epochs")
+    updates = math.nan
+    if len(done.values) >= 2 and np.ptp(done.env_steps) > 0:
+        updates = float(np.ptp(done.values)) / float(np.ptp(done.env_steps)) * steps
+    batch = number(run, "batch_size")
+    if math.isnan(batch) and updates > 0 and epochs > 0:
+        batch = steps * epochs / updates
+    return Counts(steps, updates, epochs, batch)
+
+
+def horizon(run: RunView) -> float:
+    """How many mean rewards the predicted values are worth, late in the run: the sum of the
+    discounts that the agent counts with. NaN where rewards are too uneven to say."""
+    reward, spread = (
+        median(run["train/roll/reward_mean"], 0.5),
+        median(run["train/roll/reward_std"], 0.5),
+    )
+    predicted = run["train/metrics/q_mean"] or run["train/roll/value_mean"]
+    if not abs(reward) > 0.2 * max(spread, 1e-9):
+        return math.nan
+    return median(predicted, 0.5) / reward
+
+
+def episode_length(run: RunView, begin: float = 0.5) -> float:
+    """The longest that episodes are on average after `begin`, in training or evaluation."""
+    lengths = [
+        median(run["train/roll/ep_len_mean"], begin),
+        end(run["val/roll/ep_len_mean"]) if run["val/roll/ep_len_mean"] else math.nan,
+    ]
+    known = [length for length in lengths if not math.isnan(length)]
+    return max(known) if known else math.nan
+
+
+def solved(run: RunView) -> bool:
+    """Whether the late return is at the environment's threshold."""
+    return run.threshold is not None and median(returns(run), 0.85) >= run.threshold
+
+
+def thin(run: RunView) -> RunView:
+    """The same run with at most about `MOST_ROWS` rows a series, so that a million cost no more
+    than a few thousand. Every n-th row stays, the last, and the first that is no number."""
+    longest = max((len(s.values) for s in run.series.values()), default=0)
+    episodes = run.episodes
+    if longest <= MOST_ROWS and len(episodes.returns) <= 5 * MOST_ROWS:
+        return run
+    series = {name: Series(*_thin(s.env_steps, s.values)) for name, s in run.series.items()}
+    if len(episodes.returns) > 5 * MOST_ROWS:
+        # Neighbours in full at either end: what two episodes in a row share must stay visible.
+        n = 5 * MOST_ROWS // 2
+        kept = np.r_[0:n, len(episodes.returns) - n : len(episodes.returns)]
+        ended = None if episodes.ended is None else episodes.ended[kept]
+        episodes = Episodes(
+            episodes.env_steps[kept], episodes.returns[kept], episodes.lengths[kept], ended
+        )
+    return replace(run, series=series, episodes=episodes)
+
+
+def _thin(env_steps: Array, values: Array) -> tuple[Array, Array]:
+    if len(values) <= MOST_ROWS:
+        return env_steps, values
+    kept = np.arange(0, len(values), -(-len(values) // MOST_ROWS))
+    odd = np.flatnonzero(~np.isfinite(values))[:1]
+    kept = np.unique(np.concatenate((kept, odd, [len(values) - 1])))
+    return env_steps[kept], values[kept]

@@ -172,6 +172,101 @@ def mann_kendall(values: ArrayLike) -> MannKendall:
     return MannKendall(s, z, math.erfc(abs(z) / math.sqrt(2)))
 
 
+def robust_deviation(values: ArrayLike) -> float:
+    """1.4826 times the median distance from the median: the standard deviation where the values are
+    normal, and hardly moved by up to half of them being anything (Hampel 1974). NaN does not count;
+    NaN of no values."""
+    data = _one_axis(values)
+    data = data[~np.isnan(data)]
+    if not len(data):
+        return math.nan
+    return 1.4826 * float(np.median(np.abs(data - np.median(data))))
+
+
+def autocorrelation(values: ArrayLike, lag: int = 1) -> float:
+    """Correlation of a series with itself `lag` places later; NaN where it does not vary or is too
+    short. Near 1 for a smooth curve, 0 for noise, negative for a zigzag."""
+    data = _one_axis(values)
+    if lag < 1:
+        raise ValueError(f"lag is {lag}, expected at least 1")
+    if len(data) <= lag + 1:
+        return math.nan
+    centred = data - data.mean()
+    total = float(centred @ centred)
+    return float(centred[lag:] @ centred[:-lag]) / total if total > 0 else math.nan
+
+
+class ChangePoint(NamedTuple):
+    """Where a series is best split into two levels."""
+
+    place: int  # of the first value of the second part
+    before: float  # mean level
+    after: float
+    explained: float  # share of the variance that the two levels explain
+
+
+def change_point(values: ArrayLike, smallest: int = 5) -> ChangePoint | None:
+    """The split into two levels that leaves the least squared distance (binary segmentation's first
+    step, Scott and Knott 1974), each part of at least `smallest` values; None where too short or
+    constant. A ramp is split as well: `explained` is 0.75 for a straight line, near 1 for a step.
+    """
+    data = _one_axis(values)
+    data = data[np.isfinite(data)]
+    count = len(data)
+    if smallest < 1:
+        raise ValueError(f"smallest is {smallest}, expected at least 1")
+    if count < 2 * smallest:
+        return None
+    centred = data - data.mean()
+    total = float(centred @ centred)
+    if not total > 0:
+        return None
+    places = np.arange(smallest, count - smallest + 1)
+    left = np.cumsum(centred)[places - 1]
+    # Between-part variance of centred data: left^2 (1/n1 + 1/n2), since the right sum is -left.
+    between = left**2 * (1.0 / places + 1.0 / (count - places))
+    best = int(between.argmax())
+    at = int(places[best])
+    explained = min(float(between[best]) / total, 1.0)
+    return ChangePoint(at, float(data[:at].mean()), float(data[at:].mean()), explained)
+
+
+def swings(values: ArrayLike, height: float) -> int:
+    """How often a series turns after having moved by more than `height` (the zigzag of its
+    extremes): 0 for a monotone one, whatever its small noise."""
+    if not height > 0:
+        raise ValueError(f"height is {height}, expected above 0")
+    turns, direction = 0, 0
+    low = high = math.nan
+    for value in _one_axis(values).tolist():
+        if not math.isfinite(value):
+            continue
+        if math.isnan(low):
+            low = high = value
+        low, high = min(low, value), max(high, value)
+        if direction <= 0 and value - low > height:
+            turns += direction < 0
+            direction, high = 1, value
+            low = value
+        elif direction >= 0 and high - value > height:
+            turns += direction > 0
+            direction, low = -1, value
+            high = value
+    return turns
+
+
+def moving_median(values: ArrayLike, window: int) -> Float64s:
+    """Median of each `window` neighbours, `[T - window + 1]`; of all where there are fewer."""
+    data = _one_axis(values)
+    if window < 1:
+        raise ValueError(f"window is {window}, expected at least 1")
+    if len(data) == 0:
+        return data
+    view = np.lib.stride_tricks.sliding_window_view(data, min(window, len(data)))
+    middles: Float64s = np.median(view, axis=-1)
+    return middles
+
+
 def moving_average(values: ArrayLike, window: int) -> Float64s:
     """Mean of the last `window` values at each place, of as many as there are at the beginning.
     NaN (not measured) does not count; NaN where nothing in the window was measured."""

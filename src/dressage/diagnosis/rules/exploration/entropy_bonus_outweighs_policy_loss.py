@@ -1,0 +1,57 @@
+"""EXP005."""
+
+from __future__ import annotations
+
+from dressage.diagnosis.look import learned, size
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class EntropyBonusOutweighsPolicyLoss(Rule):
+    """The entropy bonus is larger than all that the policy can gain.
+
+    Why it hurts
+        The cheapest way to lower the loss is then to become random.
+
+    Evidence
+        The weighted entropy loss beside the size of the policy loss.
+
+    Threshold and source
+        More than 10 times (guess; about 1 with ent_coef 0.01 in healthy runs of ours).
+
+    Prescription
+        Divide ent_coef by ten.
+
+    Known false alarms
+        Policies that have converged, whose policy loss is near zero: the return is looked
+        at.
+
+    References
+        SB3 issue 2240.
+    """
+
+    id = "EXP005"
+    name = "entropy-bonus-outweighs-policy-loss"
+    family = "exploration"
+    severity = "high"
+    families = ("on-policy",)
+    needs = ("train/loss/entropy", "train/loss/policy")
+    thresholds = {"times": Threshold(10.0, "guess")}
+    expected = {
+        "entropy-bonus-too-high": 0.9,
+        "reward-scale-too-small": 0.35,
+        "action-std-explosion": 0.5,
+        "advantage-normalisation": 0.1,
+        "healthy": 0.01,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        bonus, policy = size(run["train/loss/entropy"], 0.1), size(run["train/loss/policy"], 0.1)
+        if not bonus > self.bound("times") * max(policy, 1e-9) or bonus < 1e-3 or learned(run):
+            return None
+        return self.found(
+            f"The entropy part of the loss is {bonus:.3g}, the policy part {policy:.3g}.",
+            "train/loss/entropy",
+            entropy_loss=bonus,
+            policy_loss=policy,
+        )

@@ -1,0 +1,79 @@
+"""OPT014."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dressage.diagnosis.look import FEWEST
+from dressage.diagnosis.rule import Finding, Rule
+from dressage.runs.view import RunView
+
+
+class NumbersNotFinite(Rule):
+    """Losses or gradients are not numbers.
+
+    Why it hurts
+        One such update ruins every weight; where updates are skipped instead, their data is
+        lost.
+
+    Evidence
+        Losses that are NaN or infinite, and updates that were skipped because a gradient
+        was.
+
+    Threshold and source
+        Any [RX].
+
+    Prescription
+        Find the first row that has one; check rewards and observations, then the learning
+        rate and the gradient clip.
+
+    Known false alarms
+        Losses that a library logs as NaN before its first update.
+
+    References
+        SB3, VecCheckNan; rlwatch.
+    """
+
+    id = "OPT014"
+    name = "numbers-not-finite"
+    family = "optimisation"
+    severity = "critical"
+    either = (
+        "train/metrics/skipped_updates",
+        "train/loss/policy",
+        "train/loss/value",
+        "train/loss/td",
+        "train/loss/critic",
+        "train/loss/total",
+    )
+    expected = {
+        "nan-input": 0.85,
+        "lr-too-high": 0.12,
+        "grad-clip-missing": 0.35,
+        "q-divergence": 0.15,
+        "reward-scale-too-large": 0.1,
+        "batch-not-dividing-rollout": 0.1,
+        "optimizer-state-corrupted": 0.15,
+        "sac-alpha-explodes": 0.15,
+        "replay-corrupted": 0.1,
+        "healthy": 0.001,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        skipped = float(np.nansum(run["train/metrics/skipped_updates"].values))
+        for name, series in run.series.items():
+            if name.startswith("train/loss/") and len(series.values) >= FEWEST:
+                bad = ~np.isfinite(series.values[2:])
+                if bad.any():
+                    return self.found(
+                        f"{run.own_name(name)} is no number in {bad.sum()} of {len(bad)} rows.",
+                        name,
+                        rows=int(bad.sum()),
+                    )
+        if not skipped > 0:
+            return None
+        return self.found(
+            f"{skipped:.0f} updates were skipped because a gradient was not finite.",
+            "train/metrics/skipped_updates",
+            skipped=skipped,
+        )

@@ -1,0 +1,61 @@
+"""OPT013."""
+
+from __future__ import annotations
+
+from dressage.diagnosis.look import median, members
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class UpdatesLargeBesideWeights(Rule):
+    """An update changes the weights by over a hundredth of themselves.
+
+    Why it hurts
+        A hundred such steps replace the network: what was learned does not stay.
+
+    Evidence
+        The norm of an update over the norm of the weights, of the network that moves most,
+        after the first tenth.
+
+    Threshold and source
+        Above 1e-2 in the median (guess; about 1e-3 is usual [KA]).
+
+    Prescription
+        Divide the learning rate by three to ten.
+
+    Known false alarms
+        Very small networks; networks that begin at zero, which is why the beginning is left
+        out.
+
+    References
+        Karpathy, CS231n.
+    """
+
+    id = "OPT013"
+    name = "updates-large-beside-weights"
+    family = "optimisation"
+    severity = "high"
+    needs = ("train/metrics/update_to_weight/*",)
+    thresholds = {"ratio": Threshold(0.01, "guess")}
+    expected = {
+        "lr-too-high": 0.75,
+        "optimizer-state-corrupted": 0.2,
+        "weight-decay-too-strong": 0.4,
+        "network-too-small": 0.15,
+        "grad-clip-missing": 0.2,
+        "q-divergence": 0.3,
+        "value-lr-mismatch": 0.2,
+        "healthy": 0.01,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        moves = members(run, "train/metrics/update_to_weight/*")
+        moves.pop("alpha", None)
+        most = max((m for s in moves.values() if (m := median(s, 0.1)) == m), default=0.0)
+        if not most > self.bound("ratio"):
+            return None
+        return self.found(
+            f"An update is {most:.2g} of its weights in the median; 1e-3 is usual.",
+            "train/metrics/update_to_weight/*",
+            update_to_weight=most,
+        )

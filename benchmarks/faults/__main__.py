@@ -1,0 +1,51 @@
+"""`python -m benchmarks.faults generate`, `admit` and `show`"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from benchmarks.faults import __doc__ as about
+from benchmarks.faults import store
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.faults",
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    maker = commands.add_parser("generate", help="make the runs that are not there yet")
+    maker.add_argument("--minutes", type=float, default=20.0)
+    maker.add_argument("--only", help="keys that contain this word")
+    commands.add_parser("admit", help="which faults hurt")
+    commands.add_parser("show", help="count what is stored")
+    given = parser.parse_args()
+    if given.command == "generate":
+        from benchmarks.faults.generate import generate
+        from benchmarks.faults.plan import jobs
+
+        wanted = (job for job in jobs() if given.only is None or given.only in job.key)
+        print(generate(wanted, given.minutes), "runs made")
+    elif given.command == "admit":
+        from benchmarks.faults.admit import write_table
+
+        print(write_table())
+    else:
+        show()
+
+
+def show() -> None:
+    runs = store.load()
+    size = sum(path.stat().st_size for path in store.FOLDER.glob("*.zip"))
+    for names in (("library", "kind", "split"), ("setting", "kind")):
+        counts = Counter(tuple(run.label[name] for name in names) for run in runs)
+        for words, count in sorted(counts.items()):
+            print(f"{count:6d}  {' '.join(words)}")
+    failed = [run for run in runs if run.outcome.get("failed")]
+    print(f"{len(runs)} runs, {len(failed)} failed, {size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

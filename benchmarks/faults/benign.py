@@ -1,0 +1,67 @@
+"""Variations that look unusual and do no harm: a diagnosis must stay quiet.
+
+Some are textbook faults that do not hurt where they are put here (no gradient clipping, no
+normalisation of advantages on CartPole); others are ordinary choices of another hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.faults.injection import Injection, times
+
+
+@dataclass(frozen=True)
+class Variation:
+    name: str
+    settings: tuple[str, ...]
+    injection: Injection
+
+
+PPO = ("cartpole-ppo", "acrobot-ppo", "pendulum-ppo", "pointmass-ppo")
+ON = (*PPO, "cartpole-a2c", "pointmass-a2c")
+VALUES = ("cartpole-dqn", "pointmass-dqn")
+ACTOR = ("pendulum-sac", "pointmass-sac", "pendulum-ddpg", "pointmass-td3")
+OFF = (*VALUES, *ACTOR)
+
+
+def settings(name: str, where: tuple[str, ...], **config: object) -> Variation:
+    plain = {key: v[0] if isinstance(v, tuple) else v for key, v in config.items()}
+    return Variation(name, where, Injection(plain))
+
+
+def wrapped(name: str, where: tuple[str, ...], wrapper: str, **kwargs: object) -> Variation:
+    return Variation(name, where, Injection(wrappers=((wrapper, kwargs),)))
+
+
+VARIATIONS = {
+    one.name: one
+    for one in (
+        settings("no-gradient-clipping", ON, max_grad_norm="inf"),
+        settings("small-entropy-bonus", ON, ent_coef=0.002),
+        settings("advantages-as-they-are", ("cartpole-ppo",), normalize_advantage="off"),
+        settings("lower-rate", ON, learning_rate=times("learning_rate", 0.6)),
+        settings("higher-rate", OFF, learning_rate=times("learning_rate", 1.5)),
+        settings("wider-network", (*ON, *OFF), net_arch=[96, 96]),
+        settings("one-more-layer", ON, net_arch=[64, 64, 64]),
+        settings("plain-initialisation", PPO, ortho_init=False),
+        settings("shorter-horizon", ("cartpole-ppo", "pointmass-ppo"), gamma=0.96),
+        settings("longer-traces", PPO, gae_lambda=0.97),
+        settings("normalised-observations", ("cartpole-ppo", "acrobot-ppo"), normalize_obs=True),
+        settings("kl-limit", PPO, target_kl=0.05),
+        settings("value-weight-one", PPO, vf_coef=1.0),
+        settings("smaller-memory", OFF, buffer_size=10_000),
+        settings("larger-batch", OFF, batch_size=128),
+        settings("faster-targets", ACTOR, tau=0.01),
+        settings("rarer-targets", VALUES, target_update_interval=1000),
+        settings("longer-exploration", VALUES, epsilon="linear(1, 0.05, until=0.35)"),
+        settings("learns-a-little-later", OFF, learning_starts=800),
+        wrapped("a-little-reward-noise", (*ON, *OFF), "rewards:Noisy", deviation=0.1),
+        wrapped("rewards-times-three", (*PPO, *VALUES), "rewards:Scaled", factor=3.0),
+        wrapped("rewards-times-a-third", PPO, "rewards:Scaled", factor=0.33),
+        wrapped("a-little-sensor-noise", (*PPO, *OFF), "observations:Noisy", deviation=0.01),
+        wrapped("observations-times-two", (*PPO, *OFF), "observations:Enlarged", factor=2.0),
+        wrapped("now-and-then-a-random-action", PPO, "actions:Ignored", share=0.02),
+        Variation("another-engine", PPO, Injection(code=(("on_torch", {}),))),
+    )
+}

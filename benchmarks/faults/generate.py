@@ -1,0 +1,74 @@
+"""Makes the runs that are not there yet, and gathers them into shards."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.faults import store
+from benchmarks.faults.train import Job, make
+
+PENDING = Path("build/faults")  # one file a run until a shard is made of them
+SHARD_SECONDS = 20 * 60
+
+
+def generate(jobs: Iterable[Job], minutes: float, folder: Path = store.FOLDER) -> int:
+    """Runs jobs in turn for so long; returns how many it made. A failure is noted, and goes on."""
+    done = fingerprints(folder) | fingerprints(PENDING)
+    began = shard_began = time.monotonic()
+    made = 0
+    for job in jobs:
+        if time.monotonic() - began > 60 * minutes:
+            break
+        print_of_job = job.fingerprint()
+        if done.get(job.key) == print_of_job:
+            continue
+        started = time.monotonic()
+        stored = attempt(job)
+        store.write(PENDING / f"{job.key.replace('/', '~')}.zip", [stored])
+        made += 1
+        spent, result = time.monotonic() - started, stored.outcome
+        print(
+            f"{job.key}: {result.get('final')} {result['error'][:200]} ({spent:.1f} s)", flush=True
+        )
+        if time.monotonic() - shard_began > SHARD_SECONDS:
+            gather(folder)
+            shard_began = time.monotonic()
+    gather(folder)
+    return made
+
+
+def attempt(job: Job) -> store.Stored:
+    """The run, or an empty one that says why there is none."""
+    from dressage.runs.view import RunView
+
+    try:
+        view, result = make(job)
+    except Exception as error:
+        reason = traceback.format_exception_only(error)[-1].strip()
+        view, result = RunView(Path("run"), "run", "dressage"), {"failed": True, "error": reason}
+    return store.Stored(job.label(), result, view)
+
+
+def fingerprints(folder: Path) -> dict[str, str]:
+    """Of the runs in a folder of shards, by key."""
+    return {
+        label["key"]: label["fingerprint"]
+        for path in sorted(folder.glob("*.zip"))
+        for label in store.labels(path)
+    }
+
+
+def gather(folder: Path) -> None:
+    """Makes one shard of the pending runs."""
+    pending = sorted(PENDING.glob("*.zip"))
+    if not pending:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = [int(path.stem) for path in folder.glob("[0-9]*.zip")]
+    runs = [run for path in pending for run in store.read(path)]
+    store.write(folder / f"{max(numbers, default=0) + 1:04d}.zip", runs)
+    for path in pending:
+        path.unlink()

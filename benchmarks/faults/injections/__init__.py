@@ -1,0 +1,1 @@
+"""What is put wrong: wrappers of environments, and patches of code."""

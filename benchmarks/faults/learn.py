@@ -59,15 +59,19 @@ def left_out(cases: Sequence[Case]) -> list[dict[str, float]]:
     return [found[i] for i in range(len(cases))]
 
 
-def chosen(cases: Sequence[Case], counts: Counts) -> Rates:
-    """The two numbers with which left-out settings are told best, false alarms being few enough."""
-    scores = left_out(cases)
+def chosen(cases: Sequence[Sequence[Case]], counts: Counts) -> Rates:
+    """The two numbers with which left-out settings are told best, false alarms being few enough.
+
+    `cases`: with the config, and without it; one pair of numbers serves both.
+    """
+    both = [case for each in cases for case in each]
+    scores = [score for each in cases for score in left_out(each)]
     best: tuple[bool, float, Rates] | None = None
     for temperature in TEMPERATURES:
         for share in HEALTHY_SHARES:
             rates = Rates(counts, temperature, share)
             logs, alarms = [], []
-            for case, score in zip(cases, scores, strict=True):
+            for case, score in zip(both, scores, strict=True):
                 given = weighed(score, rates)
                 logs.append(math.log(max(sum(given.get(c, 0.0) for c in case.right), 1e-6)))
                 if case.truth == HEALTHY:
@@ -80,32 +84,39 @@ def chosen(cases: Sequence[Case], counts: Counts) -> Rates:
     return best[2]
 
 
-def learn(cases: Sequence[Case], path: Path = RATES) -> Rates:
-    rates = chosen(cases, counted(cases))
-    path.write_text(json.dumps(as_json(rates, cases), indent=1) + "\n")
+def learn(with_config: Sequence[Case], without: Sequence[Case], path: Path = RATES) -> Rates:
+    """Counts where every rule can be seen, with the config; both kinds choose the two numbers."""
+    rates = chosen((with_config, without), counted(with_config))
+    path.write_text(json.dumps(as_json(rates, with_config), indent=1) + "\n")
     return rates
 
 
 def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:
-    """A rule's causes on a line each: `family fired/seen` is read at a glance."""
+    """How many runs there were, and for each rule only where it fired or could not be seen."""
+    runs: dict[str, dict[str, int]] = {}
+    for case in cases:
+        by_family = runs.setdefault(case.truth, {})
+        by_family[case.family] = by_family.get(case.family, 0) + 1
+    rules: dict[str, Any] = {}
+    for id in sorted(all_rules()):
+        fired: dict[str, dict[str, int]] = {}
+        unseen: dict[str, dict[str, int]] = {}
+        for cause, by_family in sorted(runs.items()):
+            for family, count in sorted(by_family.items()):
+                f, n = rates.counts.get(id, {}).get(cause, {}).get(family, (0.0, 0.0))
+                if f:
+                    fired.setdefault(cause, {})[family] = int(f)
+                if n < count:
+                    unseen.setdefault(cause, {})[family] = count - int(n)
+        rules[id] = {"fired": fired, "unseen": unseen}
     return {
         "format": 1,
         "command": COMMAND,
-        "runs": len(cases),
         "settings": sorted({case.label["setting"] for case in cases}),
         "temperature": rates.temperature,
         "healthy": rates.healthy,
-        "counts": {
-            rule: {
-                cause: {family: [int(f), int(n)] for family, (f, n) in sorted(by_family.items())}
-                for cause, by_family in sorted(by_cause.items())
-                if any(f for f, _ in by_family.values()) or cause == HEALTHY
-            }
-            for rule, by_cause in sorted(rates.counts.items())
+        "runs": {
+            cause: dict(sorted(by_family.items())) for cause, by_family in sorted(runs.items())
         },
-        "seen": {rule: _seen(by_cause) for rule, by_cause in sorted(rates.counts.items())},
+        "rules": rules,
     }
-
-
-def _seen(by_cause: Any) -> Any:
-    return None

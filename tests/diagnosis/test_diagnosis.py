@@ -17,7 +17,7 @@ from dressage.diagnosis.infer import HEALTHY, Rates, posterior
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView, Series
 
-RULES = list(all_rules().values())
+RULES = [all_rules()[id] for id in ("OPT001", "OPT002", "OPT003", "OPT004")]
 
 
 def test_probabilities_by_hand() -> None:
@@ -36,11 +36,19 @@ def test_probabilities_by_hand() -> None:
 
 def test_labelled_runs_outweigh_what_a_rule_expects() -> None:
     rule = all_rules()["OPT001"]
-    rates = Rates({"OPT001": {"lr-too-high": (0.0, 96.0)}})
-    assert rates.chance(rule, "lr-too-high") == pytest.approx(
-        4 * rule.expected["lr-too-high"] / 100
-    )
-    assert Rates().chance(rule, "lr-too-high") == rule.expected["lr-too-high"]
+    rates = Rates({"OPT001": {"lr-too-high": {"on-policy": (0.0, 48.0), "value-based": (0, 48)}}})
+    overall = 4 * rule.expected["lr-too-high"] / 100
+    assert rates.chance(rule, "lr-too-high") == pytest.approx(overall)
+    assert rates.chance(rule, "lr-too-high", "on-policy") == pytest.approx(4 * overall / 52)
+    assert Rates().chance(rule, "lr-too-high") == pytest.approx(rule.expected["lr-too-high"])
+
+
+def test_a_family_in_which_a_rule_fires_is_judged_by_itself() -> None:
+    rule = all_rules()["OPT001"]
+    rates = Rates({"OPT001": {"lr-too-high": {"on-policy": (40, 40), "value-based": (0, 40)}}})
+    assert rates.chance(rule, "lr-too-high", "on-policy") > 0.9
+    assert rates.chance(rule, "lr-too-high", "value-based") < 0.1
+    assert 0.4 < rates.chance(rule, "lr-too-high", "actor-critic") < 0.6
 
 
 def test_a_symptom_that_is_explained_no_longer_speaks_for_others() -> None:

@@ -189,7 +189,7 @@ def _ranked(
             hidden = [rule for rule in all_rules().values() if rule not in seen]
             separates = [
                 f"{rule.name} ({', '.join(rule.needs or rule.settings)})"
-                for rule, _ in separating((id, rival[0]), hidden, shipped_rates())[:3]
+                for rule, _ in separating((id, rival[0]), hidden, run.family, shipped_rates())[:3]
                 if run.family in rule.families
             ]
         ranked.append(RankedCause(id, probability, _speaks_for(id, findings), separates))

@@ -14,8 +14,9 @@ towards what each rule expects, so that a cause with few runs is not judged by t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from dressage.diagnosis.causes import CAUSES
@@ -23,59 +24,107 @@ from dressage.diagnosis.rule import Rule
 
 HEALTHY = "healthy"
 STRENGTH = 4.0  # labelled runs that a rule's own expectation counts as
+OF_ALL = 4.0  # runs of one family of algorithms that the rate over all families counts as
 FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
 OTHER = 0.05  # and on a run with a fault that it does not name
+UNPROVEN = 0.3  # prior of a cause without labelled runs, beside one that has some
+Counts = Mapping[str, Mapping[str, Mapping[str, tuple[float, float]]]]
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What labelled runs have told: for each rule and cause `[fired, could be seen]`."""
+    """What labelled runs have told: rule -> cause -> family -> `(fired, could be seen)`."""
 
-    counts: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
     temperature: float = 1.0
     healthy: float = 0.4  # share of runs, before anything is seen, without a fault
 
-    def chance(self, rule: Rule, cause: str) -> float:
-        """P(rule fires | cause), where it can be seen."""
+    def chance(self, rule: Rule, cause: str, family: str = "unknown") -> float:
+        """P(rule fires | cause), where it can be seen: counted in the family, shrunk to the rate
+        over all families, and that to what the rule expects."""
         expected = rule.expected.get(cause, FALSE_ALARM if cause == HEALTHY else OTHER)
-        fired, seen = self.counts.get(rule.id, {}).get(cause, (0.0, 0.0))
-        return (fired + STRENGTH * expected) / (seen + STRENGTH)
+        by_family = self.counts.get(rule.id, {}).get(cause, {})
+        fired = sum(f for f, _ in by_family.values())
+        seen = sum(n for _, n in by_family.values())
+        overall = (fired + STRENGTH * expected) / (seen + STRENGTH)
+        own_fired, own_seen = by_family.get(family, (0.0, 0.0))
+        return (own_fired + OF_ALL * overall) / (own_seen + OF_ALL)
+
+    @cached_property
+    def labelled(self) -> frozenset[str]:
+        """Causes of which there were labelled runs."""
+        return frozenset(cause for by_cause in self.counts.values() for cause in by_cause)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Rates:
+        """As `benchmarks/faults/learn.py` writes it: how many runs there were, and for each rule
+        in how many of them it fired, and in how many it could not be seen."""
         counts = {
-            rule: {cause: (float(f), float(n)) for cause, (f, n) in by_cause.items()}
-            for rule, by_cause in data["counts"].items()
+            rule: {
+                cause: {
+                    family: (
+                        float(told["fired"].get(cause, {}).get(family, 0)),
+                        float(n - told["unseen"].get(cause, {}).get(family, 0)),
+                    )
+                    for family, n in by_family.items()
+                }
+                for cause, by_family in data["runs"].items()
+            }
+            for rule, told in data["rules"].items()
         }
         return cls(counts, float(data["temperature"]), float(data["healthy"]))
 
 
+def likelihoods(
+    rules: Iterable[Rule], fired: Collection[str], family: str, rates: Rates
+) -> dict[str, float]:
+    """ln P(what was seen | cause) for every cause that the family can have, and for `HEALTHY`."""
+    possible = [c.id for c in CAUSES.values() if family in c.families or family == "unknown"]
+    scores = dict.fromkeys((HEALTHY, *possible), 0.0)
+    for rule in rules:
+        fires = rule.id in fired
+        for cause in scores:
+            chance = min(max(rates.chance(rule, cause, family), 1e-3), 1.0 - 1e-3)
+            scores[cause] += math.log(chance if fires else 1.0 - chance)
+    return scores
+
+
 def posterior(
-    rules: Iterable[Rule], fired: Mapping[str, Any], families: str, rates: Rates
+    rules: Iterable[Rule], fired: Collection[str], family: str, rates: Rates
 ) -> dict[str, float]:
     """Probabilities of all causes of a family of algorithms, and of `HEALTHY`, largest first.
 
     `rules`: those that could see the run; `fired`: the ids of those that did.
     """
-    possible = [c.id for c in CAUSES.values() if families in c.families or families == "unknown"]
-    prior = {id: (1.0 - rates.healthy) / len(possible) for id in possible}
-    scores = {HEALTHY: math.log(rates.healthy), **{id: math.log(p) for id, p in prior.items()}}
-    for rule in rules:
-        for cause in scores:
-            chance = min(max(rates.chance(rule, cause), 1e-3), 1.0 - 1e-3)
-            seen = chance if rule.id in fired else 1.0 - chance
-            scores[cause] += math.log(seen) / rates.temperature
-    highest = max(scores.values())
-    weights = {cause: math.exp(score - highest) for cause, score in scores.items()}
+    return weighed(likelihoods(rules, fired, family, rates), rates)
+
+
+def weighed(scores: Mapping[str, float], rates: Rates) -> dict[str, float]:
+    """Likelihoods tempered and times the priors, made to sum to one, largest first."""
+    known = rates.labelled
+    weights = {
+        cause: 1.0 if not known or cause in known else UNPROVEN
+        for cause in scores
+        if cause != HEALTHY
+    }
     total = sum(weights.values())
-    ranked = sorted(weights.items(), key=lambda item: -item[1])
-    return {cause: weight / total for cause, weight in ranked}
+    prior = {HEALTHY: rates.healthy} | {
+        cause: (1.0 - rates.healthy) * weight / total for cause, weight in weights.items()
+    }
+    logs = {c: math.log(prior[c]) + score / rates.temperature for c, score in scores.items()}
+    highest = max(logs.values())
+    shares = {cause: math.exp(value - highest) for cause, value in logs.items()}
+    total = sum(shares.values())
+    ranked = sorted(shares.items(), key=lambda item: -item[1])
+    return {cause: share / total for cause, share in ranked}
 
 
 def separating(
-    leaders: tuple[str, str], rules: Iterable[Rule], rates: Rates
+    leaders: tuple[str, str], rules: Iterable[Rule], family: str, rates: Rates
 ) -> list[tuple[Rule, float]]:
     """Rules that would tell two causes apart, best first, by how differently they fire."""
     a, b = leaders
-    apart = [(rule, abs(rates.chance(rule, a) - rates.chance(rule, b))) for rule in rules]
+    apart = [
+        (rule, abs(rates.chance(rule, a, family) - rates.chance(rule, b, family))) for rule in rules
+    ]
     return sorted((pair for pair in apart if pair[1] >= 0.2), key=lambda pair: -pair[1])

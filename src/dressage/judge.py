@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from dressage.assemble import MOST_EVAL_ENVS, make_recipe, open_for_evaluation
-from dressage.core.evaluate import Evaluation, evaluate
+from dressage.core.evaluate import LONGEST_EPISODE, Evaluation, evaluate
 from dressage.core.rng import Rng
 from dressage.core.steps import Tree
+from dressage.envs.make import time_limit
 from dressage.errors import ConfigError, EnvError, RunError
 from dressage.math.summary import interquartile_mean, mean_interval
 from dressage.policy import Policy, load_policy
@@ -78,6 +79,8 @@ def evaluate_run(
         "success_rate": found.metrics().get("val/roll/success_rate"),
         "threshold": threshold,
         "solved": None if threshold is None else mean >= threshold,
+        "cut_short": int(found.cut_short.sum()),
+        "warning": found.warning() or None,
         "returns": found.returns.tolist(),
     }
 
@@ -116,15 +119,16 @@ def show_episodes(
     try:
         for episode in range(episodes):
             obs, info = env.reset(seed=rng.episode_seed(episode, HELD_OUT, "evaluate"))
-            state, total, over = None, 0.0, False
-            while not over:
+            state, total, over, length = None, 0.0, False, 0
+            longest = max(LONGEST_EPISODE, time_limit(env) or 0)
+            while not over and length < longest:
                 if video:
                     frames.append(_frame(env))
                 mask = _mask(env, info) if policy.spec.masked else None
                 action, state = policy.predict(obs, state, mask=mask)
                 obs, reward, terminated, truncated, info = env.step(action)
                 total += float(info.get("raw_reward", reward))
-                over = terminated or truncated
+                over, length = terminated or truncated, length + 1
             returns.append(total)
         fps = env.metadata.get("render_fps", 30)
     finally:

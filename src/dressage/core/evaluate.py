@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,14 @@ from dressage.core.collector import Acted
 from dressage.core.rng import Rng
 from dressage.core.steps import Tree
 from dressage.envs.batch import EnvBatch
+from dressage.envs.make import time_limit
+from dressage.errors import EnvError
 
 Floats = npt.NDArray[np.float32]
 Choose = Callable[[Tree, "Floats | None", "npt.NDArray[np.bool_] | None"], Acted]
+# env steps of an episode without a time limit, which a policy may never end: above the 27,000 of an
+# Atari game, the longest limit in common use
+LONGEST_EPISODE = 30_000
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,8 @@ class Evaluation:
     returns: npt.NDArray[np.float64]
     lengths: npt.NDArray[np.int64]
     successes: npt.NDArray[np.float64]  # NaN where the environment does not say
+    cut_short: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
+    longest: int = LONGEST_EPISODE  # env steps after which an episode was cut short
 
     def metrics(self) -> dict[str, float]:
         found = {
@@ -39,6 +46,25 @@ class Evaluation:
             found["val/roll/success_rate"] = float(known.mean())
         return found
 
+    def warning(self) -> str:
+        """What is to be said of episodes that were cut short; nothing where all came to an end."""
+        if not self.cut_short.any():
+            return ""
+        return (
+            f"{int(self.cut_short.sum())} of {len(self.returns)} episodes of the evaluation had no "
+            f"end after {self.longest:,} env steps and count as they stood: give the environment "
+            "a time limit (wrappers=time_limit:1000)."
+        )
+
+
+def longest_episode(batch: EnvBatch) -> int:
+    """env steps after which an evaluation leaves an episode that does not end: never before a time
+    limit of the environment's own does."""
+    try:
+        return max(LONGEST_EPISODE, time_limit(batch.single()) or 0)
+    except EnvError:  # native environments have limits of their own, all of them shorter
+        return LONGEST_EPISODE
+
 
 def evaluate(
     choose: Choose, batch: EnvBatch, episodes: int, rng: Rng, index: int, carry_size: int = 0
@@ -46,10 +72,11 @@ def evaluate(
     """Plays `episodes` episodes; the seeds depend on the run's seed and `index` alone.
 
     Each environment plays a fixed share of the episodes, so that short episodes are not favoured.
+    An episode that has no end is cut short after `longest_episode` steps.
     """
-    n = batch.n_envs
+    n, longest = batch.n_envs, longest_episode(batch)
     returns, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
-    successes = np.full(episodes, np.nan)
+    successes, cut_short = np.full(episodes, np.nan), np.zeros(episodes, bool)
     carry = np.zeros((n, carry_size), np.float32) if carry_size else None
     playing = np.arange(n)  # the episode that each environment plays; beyond the last: idle
     left = episodes
@@ -79,8 +106,11 @@ def evaluate(
         at = playing[active]
         returns[at] += batch.raw_reward[active]
         lengths[at] += 1
-        ended = np.flatnonzero(batch.terminated | batch.truncated).tolist()
-        over = [i for i in ended if batch.game_over[i]]
+        done = batch.terminated | batch.truncated
+        endless = np.flatnonzero(active)[(lengths[at] >= longest) & ~done[active]].tolist()
+        cut_short[playing[endless]] = True
+        ended = np.flatnonzero(done).tolist()
+        over = [i for i in ended if batch.game_over[i]] + endless
         finish(over)
         if over and left:
             begin(over)
@@ -91,4 +121,4 @@ def evaluate(
             begin(lost_a_life)
             playing[lost_a_life] -= n
             finish([i for i in lost_a_life if not batch.continued[i]])
-    return Evaluation(returns, lengths, successes)
+    return Evaluation(returns, lengths, successes, cut_short, longest)

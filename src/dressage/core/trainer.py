@@ -30,11 +30,13 @@ from dressage.envs.batch import EnvBatch
 from dressage.envs.restore import Restored
 from dressage.errors import TrainingError
 from dressage.runs.checkpoint import Checkpoint, prune, save_checkpoint, set_best
+from dressage.runs.run import Run
 from dressage.runs.writer import RunWriter
 
 MOST_ROUND_STEPS = 256  # env steps of an iteration made of many small rounds
 YOUNG_SECONDS = 10.0  # checkpoint_every=auto: no other is written while the newest is as young
 DURABLE_SECONDS = 5.0  # at most so much is lost to a power failure; a killed process loses nothing
+ENDLESS = "endless_episode"  # kind of the event
 SKIPPED_IN_A_ROW = 3  # iterations in which every update was dropped, after which the run has failed
 
 
@@ -250,6 +252,7 @@ class Trainer:
                 self._choose, self.eval_batch, episodes, self.rng, clock.evaluations, size
             )
         clock.evaluations += 1
+        self._warn_once(self.evaluation.warning())
         metrics = self.evaluation.metrics()
         self.recorder.add(metrics)
         self._call("on_evaluation", metrics)
@@ -261,6 +264,12 @@ class Trainer:
         clock.best_return = mean
         clock.best = {"env_steps": clock.env_steps, "evaluation": metrics}
         return True
+
+    def _warn_once(self, sentence: str) -> None:
+        """Of episodes without an end; the run's events tell whether it was said before a resume."""
+        if sentence and not Run(self.writer.path).events(ENDLESS):
+            self.writer.event(ENDLESS, self.clock.env_steps, reason=sentence)
+            self.writer.log(sentence)
 
     def _forget_earlier_evaluations(self, batch: EnvBatch) -> None:
         """An evaluation depends on the weights alone: a resumed run has none to look back on."""

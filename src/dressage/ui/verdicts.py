@@ -32,6 +32,7 @@ def evaluation_facts(found: dict[str, Any]) -> list[Text]:
     lines += [Text.assemble((f"  {label:<11}", "dim"), value) for label, value in facts]
     if found["threshold"] is not None:
         lines.append(_verdict(found, len(members)))
+    lines += [Text(one["warning"], "yellow") for one in members if one.get("warning")]
     return lines
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from dressage.diagnosis.infer import HEALTHY, Rates, posterior, separating
 from dressage.diagnosis.look import FEWEST, median, part, returns
-from dressage.diagnosis.prescriptions import MOST, Prescription, prescribe
+from dressage.diagnosis.prescriptions import MOST, Prescription, prescribe, tuned
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Finding, Rule, Severity
 from dressage.runs.view import RunView
@@ -215,7 +215,8 @@ def _prescriptions(
         severities = [_rule(found.rule).severity for found in own]
         worst: Severity = min(severities, key=ORDER.index, default="medium")
         asked.append(prescribe(cause.id, run, own, worst))
-    return asked
+    preset = tuned(run) if asked else None
+    return asked if preset is None else [*asked, preset]
 
 
 def _rule(id: str) -> Rule:

@@ -1,0 +1,94 @@
+"""What to change, cause by cause: settings in our words, turned into the run's own.
+
+A patch is built from the numbers of the run and checked before it is shown. Expected effects are
+ranges marked `guess` until the record of verified fixes has measured them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dressage.diagnosis.prescriptions import optimisation, surroundings, values
+from dressage.diagnosis.prescriptions.fix import Fix, Patch, same
+from dressage.diagnosis.prescriptions.valid import valid
+from dressage.diagnosis.rule import Finding, Severity
+from dressage.runs.view import RunView
+
+MOST = 3  # changes asked for at first
+FIXES: Mapping[str, Fix] = {**optimisation.FIXES, **values.FIXES, **surroundings.FIXES}
+PRIORITIES: Mapping[Severity, str] = {
+    "critical": "prevents convergence (guess)",
+    "high": "over 30 % fewer env steps to the threshold (guess)",
+    "medium": "10 to 30 % fewer env steps to the threshold (guess)",
+    "low": "under 10 % (guess)",
+}
+
+
+@dataclass(frozen=True)
+class Prescription:
+    cause: str
+    patch: Patch  # in the run's own words; empty where no setting mends it
+    advice: str
+    rationale: str
+    expected_effect: str
+    risk: str
+    priority: Severity
+    verify: str
+    ours: Patch = field(default_factory=dict)  # the same patch in our words
+
+
+def prescribe(cause: str, run: RunView, findings: list[Finding], worst: Severity) -> Prescription:
+    """The change that a cause asks for in this run."""
+    fix = FIXES[cause]
+    ours: Patch = {}
+    if fix.make is not None:
+        try:
+            ours = valid(run, fix.make(run))
+        except (KeyError, TypeError, ValueError, ZeroDivisionError):  # the config says too little
+            ours = {}
+    watch = f", and watch {run.own_name(fix.watch)}" if fix.watch else ""
+    return Prescription(
+        cause=cause,
+        patch={run.own_setting(name): value for name, value in ours.items()},
+        advice=fix.advice,
+        rationale=" ".join(finding.says for finding in findings[:2]),
+        expected_effect=PRIORITIES[worst],
+        risk=fix.risk,
+        priority=worst,
+        verify=f"train it again on several seeds{watch}",
+        ours=ours,
+    )
+
+
+def tuned(run: RunView) -> Prescription | None:
+    """The preset of this environment and algorithm, where one was earned and differs."""
+    from dressage.presets import find_preset
+
+    if not run.env or not run.algo:
+        return None
+    preset = find_preset(run.env, run.algo)
+    if preset is None or not preset.earned:
+        return None
+    ours = {
+        name: value
+        for name, value in preset.settings.items()
+        if name in run.config and not same(run.config[name], value)
+    }
+    if not ours:
+        return None
+    returns = [float(value) for value in preset.earned["returns"]]
+    return Prescription(
+        cause="preset",
+        patch={run.own_setting(name): value for name, value in ours.items()},
+        advice=f"Begin from the tuned preset for {run.env} and {run.algo}.",
+        rationale=(
+            f"With it {len(returns)} seeds ended at a return of {sum(returns) / len(returns):.4g} "
+            f"in the mean ({min(returns):.4g} to {max(returns):.4g})."
+        ),
+        expected_effect=f"a return of about {sum(returns) / len(returns):.4g} (measured)",
+        risk="many settings at once: what was wrong stays unknown",
+        priority="low",
+        verify="train it again on several seeds",
+        ours=ours,
+    )

@@ -1,0 +1,84 @@
+"""What a fix is, and what fixes read of a run: its settings and a few of its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dressage.diagnosis.look import median
+from dressage.errors import ConfigError
+from dressage.math.schedules import at, parse_schedule
+from dressage.runs.view import RunView
+
+Patch = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A change for one cause: settings made from the run's numbers, and what is said of it."""
+
+    advice: str  # what to do, in a sentence
+    risk: str = "none known"
+    make: Callable[[RunView], Patch] | None = None  # None: no setting mends it
+    watch: str = ""  # a metric by which the next run shows whether it helped
+
+
+def rate(run: RunView, default: float = 3e-4) -> float:
+    """The learning rate at its start: of the config, else as it was logged."""
+    try:
+        return float(at(parse_schedule(run.config["learning_rate"]), 0.0))
+    except (ConfigError, KeyError, TypeError, ValueError):
+        logged = run["train/hp/lr"]
+        return float(logged.values[0]) if logged and logged.values[0] > 0 else default
+
+
+def whole(run: RunView, name: str, default: int) -> int:
+    try:
+        return int(run.config.get(name) or default)
+    except (TypeError, ValueError):
+        return default
+
+
+def number(run: RunView, name: str, default: float) -> float:
+    try:
+        value = run.config.get(name)
+        return default if value is None else float(value)
+    except (TypeError, ValueError):
+        return default
+
+
+def budget(run: RunView) -> float:
+    return float(run.budget or run.env_steps or 100_000)
+
+
+def episode_length(run: RunView) -> float:
+    """The usual length of an episode; 200 where it is not known."""
+    length = median(run["train/roll/ep_len_mean"], 0.5)
+    return 200.0 if math.isnan(length) or length < 1 else length
+
+
+def usual_rate(run: RunView) -> float:
+    """What most runs of the family begin with."""
+    return {"on-policy": 3e-4, "value-based": 5e-4, "actor-critic": 3e-4}.get(run.family, 3e-4)
+
+
+def tidy(value: float) -> float:
+    """Two digits, as a person would write it."""
+    return float(f"{value:.2g}")
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values of a setting mean the same, however a schedule is written."""
+    if a == b:
+        return True
+    try:
+        return bool(isinstance(a, str | dict) and parse_schedule(a) == parse_schedule(b))
+    except (ConfigError, TypeError, ValueError):
+        return False
+
+
+def sets(**settings: Any) -> Callable[[RunView], Patch]:
+    """The same settings for every run."""
+    return lambda run: dict(settings)

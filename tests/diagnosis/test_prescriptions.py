@@ -1,0 +1,115 @@
+"""Every cause has a fix, and every patch can be followed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dressage.diagnosis.causes import CAUSES
+from dressage.diagnosis.prescriptions import FIXES, prescribe, tuned
+from dressage.diagnosis.prescriptions.valid import RANGES, valid
+from dressage.presets.resolve import resolve
+from dressage.runs.metrics import describe
+from dressage.runs.view import RunView, Series
+
+STEPS = np.linspace(1000, 50_000, 50)
+ENVS = {"ppo": "CartPole-v1", "a2c": "CartPole-v1", "dqn": "CartPole-v1", "sac": "Pendulum-v1"}
+ENVS |= {"td3": "Pendulum-v1", "ddpg": "Pendulum-v1"}
+
+
+def view(algo: str, **changes: Any) -> RunView:
+    config = resolve(ENVS[algo], algo).values() | changes
+    series = {"train/roll/ep_len_mean": Series(STEPS, np.full(50, 120.0))}
+    return RunView(
+        Path("x"), "x", "dressage", algo, ENVS[algo], config, series=series, budget=50_000.0
+    )
+
+
+def test_every_cause_has_a_fix_that_names_metrics_of_the_dictionary() -> None:
+    assert set(FIXES) == set(CAUSES)
+    for cause, fix in FIXES.items():
+        assert fix.advice.endswith("."), cause
+        if fix.watch:
+            describe(fix.watch)
+        if CAUSES[cause].place == "settings" and CAUSES[cause].families != ("offline",):
+            told = ("imitation", "multi-agent", "offline")
+            assert fix.make is not None or CAUSES[cause].families[0] in told, cause
+
+
+@pytest.mark.parametrize("algo", ENVS)
+def test_every_patch_passes_the_schema_of_its_algorithm(algo: str) -> None:
+    run = view(algo)
+    tried = 0
+    for cause in CAUSES.values():
+        if run.family not in cause.families:
+            continue
+        patch = prescribe(cause.id, run, [], "high").ours
+        known = {k: v for k, v in patch.items() if k in run.config}
+        resolve(ENVS[algo], algo, known)
+        tried += bool(known)
+    assert tried >= 10
+
+
+@pytest.mark.parametrize(
+    ("cause", "algo", "changes", "patch"),
+    [
+        ("lr-too-high", "ppo", {"learning_rate": 0.05}, {"learning_rate": 3e-4}),
+        ("lr-too-high", "ppo", {"learning_rate": 6e-4}, {"learning_rate": 2e-4}),
+        ("lr-too-low", "ppo", {"learning_rate": 1e-6}, {"learning_rate": 3e-4}),
+        ("lr-too-low", "dqn", {"learning_rate": 2.5e-4}, {"learning_rate": 7.5e-4}),
+        ("too-many-epochs", "ppo", {"n_epochs": 100}, {"n_epochs": 10}),
+        ("gamma-too-low", "ppo", {"gamma": 0.3}, {"gamma": 0.992}),
+        ("learning-never-starts", "dqn", {"learning_starts": 60_000}, {"learning_starts": 1000}),
+        ("entropy-bonus-too-high", "ppo", {"ent_coef": 0.5}, {"ent_coef": 0.01}),
+        (
+            "batch-not-dividing-rollout",
+            "ppo",
+            {"n_steps": 65, "n_envs": 1, "batch_size": 64},
+            {"batch_size": 65},
+        ),
+        (
+            "rollout-too-long",
+            "ppo",
+            {"n_steps": 2048, "n_envs": 16, "batch_size": 2048},
+            {"n_steps": 32, "batch_size": 256},
+        ),
+        ("value-clip-too-tight", "ppo", {"clip_range_vf": 0.001}, {"clip_range_vf": None}),
+        ("updates-too-few", "sac", {"train_freq": 8, "gradient_steps": 1}, {"train_freq": 1}),
+    ],
+)
+def test_patches_by_hand(cause: str, algo: str, changes: Any, patch: Any) -> None:
+    assert prescribe(cause, view(algo, **changes), [], "high").ours == patch
+
+
+def test_a_patch_that_changes_nothing_is_not_shown() -> None:
+    assert prescribe("clip-range-too-wide", view("ppo", clip_range=0.2), [], "high").ours == {}
+
+
+def test_a_batch_is_made_to_divide_the_rollout() -> None:
+    run = view("ppo", n_steps=100, n_envs=3, batch_size=50)
+    assert valid(run, {"batch_size": 64}) == {"batch_size": 60}
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_what_lies_outside_its_range_is_not_prescribed(name: str) -> None:
+    assert valid(view("ppo"), {name: -1.0}) == {}
+
+
+def test_a_run_without_a_config_still_gets_advice() -> None:
+    bare = RunView(Path("x"), "x", "table", "ppo")
+    for cause in CAUSES:
+        made = prescribe(cause, bare, [], "high")
+        assert made.advice and made.verify
+
+
+def test_the_preset_is_named_where_it_was_earned_and_differs() -> None:
+    run = view("ppo", learning_rate=0.05)
+    found = tuned(run)
+    assert found is not None and found.ours == {"learning_rate": "linear(1e-3, 0)"}
+    assert "500" in found.rationale
+    assert tuned(view("ppo")) is None
+    run.env = "Nowhere-v0"
+    assert tuned(run) is None

@@ -26,6 +26,7 @@ HEADINGS = (
 )
 ENTROPY = "train/metrics/entropy"
 ALPHA = "train/metrics/alpha"
+AGENT = "policy_reward_mean/agent_1"
 MOVE = "train/metrics/update_to_weight/"
 T = 60
 STEPS = np.linspace(1000, 60_000, T)
@@ -56,6 +57,16 @@ def view(
         budget=60_000, env_steps=60_000, state="finished", spec=spec or {}, episodes=episodes,
         threshold=threshold, restarts=list(restarts),
     )  # fmt: skip
+
+
+STEADY = {"reward_mean": 1.0, "reward_std": 0.01}
+
+
+def episodes(returns: Any, length: float, ended: str, together: int = 1) -> Episodes:
+    """Episodes of one length, `together` of which end at the same env step."""
+    n = len(returns)
+    steps = length * (1 + np.arange(n) // together).astype(float)
+    return Episodes(steps, np.asarray(returns, float), np.full(n, length), np.full(n, ended))
 
 
 # rule -> a run on which it fires, and one that looks alike and is left alone
@@ -242,6 +253,261 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="sac", ep_rew_mean=FLAT, **{ENTROPY: -6.0}),
         view(algo="sac", ep_rew_mean=FLAT, **{ENTROPY: -1.0}),
     ),
+    "VAL004": (
+        view(value_mean=0.02, return_mean=-60.0),
+        view(value_mean=np.linspace(0.02, -60, T), return_mean=-60.0),
+    ),
+    "VAL005": (
+        view(value_mean=3.0, return_mean=90.0, return_std=5.0),
+        view(value_mean=85.0, return_mean=90.0, return_std=5.0),
+    ),
+    "VAL006": (
+        view(**{"train/metrics/grad_norm/value": 0.0}),
+        view(**{"train/metrics/grad_norm/value": 1e-3}),
+    ),
+    "VAL007": (
+        view(explained_variance=0.1, kl_divergence=0.01, ep_rew_mean=FLAT),
+        view(explained_variance=0.1, kl_divergence=1e-6, ep_rew_mean=FLAT),
+    ),
+    "VAL008": (
+        view(explained_variance=-2.0, return_mean=30.0, return_std=8.0),
+        view(explained_variance=-2.0, return_mean=30.0, return_std=0.01),
+    ),
+    "VAL009": (
+        view(explained_variance=0.95, ep_rew_mean=FLAT),
+        view(explained_variance=0.95, ep_rew_mean=RISING),
+    ),
+    "VAL010": (
+        view(value_mean=2.0, explained_variance=0.9, **STEADY, ep_len_mean=100.0),
+        view(value_mean=40.0, explained_variance=0.9, **STEADY, ep_len_mean=100.0),
+    ),
+    "VAL011": (
+        view(algo="dqn", q_mean=99.0, **STEADY, ep_len_mean=20.0),
+        view(algo="dqn", q_mean=99.0, **STEADY, ep_len_mean=190.0),
+    ),
+    "VAL012": (
+        view(algo="dqn", q_mean=90.0, q_gap=70.0, reward_std=0.1),
+        view(algo="dqn", q_mean=90.0, q_gap=10.0, reward_std=0.1),
+    ),
+    "VAL013": (
+        view(algo="dqn", q_mean=20.0, q_gap=-60.0),
+        view(algo="dqn", q_mean=20.0, q_gap=-2.0),
+    ),
+    "VAL014": (
+        view(algo="sac", ep_rew_mean=FLAT, td_error_mean=np.exp(STEPS / 10_000)),
+        view(algo="sac", ep_rew_mean=FLAT, td_error_mean=np.linspace(0.2, 0.8, T)),
+    ),
+    "VAL015": (
+        view(algo="dqn", ep_rew_mean=FLAT, td_error_mean=np.exp(-STEPS / 4000)),
+        view(algo="dqn", ep_rew_mean=RISING, td_error_mean=np.exp(-STEPS / 4000)),
+    ),
+    "VAL016": (
+        view(algo="sac", target_drift=0.0, q_mean=50.0),
+        view(algo="dqn", target_drift=0.0, q_mean=50.0),
+    ),
+    "VAL017": (view(value_clip_fraction=0.9), view(value_clip_fraction=0.1)),
+    "VAL018": (
+        view(**{"train/loss/policy": -40.0}),
+        view(algo="reinforce", **{"train/loss/policy": -40.0}),
+    ),
+    "DAT001": (
+        view(truncated_share=0.0, episodes=episodes(100 + 0 * NOISE, 50, "terminated")),
+        view(truncated_share=1.0, episodes=episodes(100 + 0 * NOISE, 50, "truncated")),
+    ),
+    "DAT002": (
+        view(algo="dqn", buffer_fill=1.0, buffer_age=250.0),
+        view(algo="dqn", buffer_fill=np.linspace(0.01, 1, T), buffer_age=STEPS / 2),
+    ),
+    "DAT003": (view(algo="sac", update_to_data=0.01), view(algo="sac", update_to_data=1.0)),
+    "DAT004": (view(algo="sac", update_to_data=16.0), view(algo="redq", update_to_data=16.0)),
+    "DAT005": (
+        view(algo="dqn", updates=np.maximum(0, STEPS - 30_000)),
+        view(algo="dqn", updates=np.maximum(0, STEPS - 1000)),
+    ),
+    "DAT006": (
+        view(algo="dqn", updates=np.zeros(T), ep_rew_mean=FLAT),
+        view(algo="dqn", updates=STEPS, ep_rew_mean=FLAT),
+    ),
+    "DAT007": (view({"batch_size": 4}), view({"batch_size": 64})),
+    "DAT008": (
+        view({"batch_size": 16_384}, updates=STEPS / 3000),
+        view({"batch_size": 16_384}, updates=STEPS),
+    ),
+    "DAT009": (view(epochs_done=100.0), view(epochs_done=10.0)),
+    "DAT010": (view(iterations=STEPS / 8), view(iterations=STEPS / 2048)),
+    "ENV004": (view(reward_std=1e-4, reward_mean=1e-4), view(reward_std=0.5, reward_mean=0.0)),
+    "ENV005": (
+        view(ep_rew_mean=np.full(T, -200.0), **{"train/roll/ep_rew_std": np.zeros(T)}),
+        view(ep_rew_mean=FLAT, **{"train/roll/ep_rew_std": 12.0}),
+    ),
+    "ENV006": (
+        view(reward_mean=np.where(STEPS > 30_000, np.nan, 1.0)),
+        view(reward_mean=1.0),
+    ),
+    "ENV007": (
+        view(ep_len_mean=np.where(STEPS < 2500, 80.0, 1.0)),
+        view(ep_len_mean=np.ones(T)),
+    ),
+    "ENV008": (
+        view(ep_len_mean=np.full(T, 20.0), truncated_share=1.0, ep_rew_mean=FLAT),
+        view(ep_len_mean=np.full(T, 20.0), truncated_share=1.0, ep_rew_mean=RISING),
+    ),
+    "ENV009": (
+        view(episodes=episodes(np.repeat(NOISE[:30], 2), 50, "truncated", together=2)),
+        view(episodes=episodes(NOISE, 50, "truncated", together=2)),
+    ),
+    "ENV010": (
+        view(ep_rew_mean=-20.0, ep_len_mean=20.0),
+        view(ep_rew_mean=-20.0, ep_len_mean=20.0, env="MountainCar-v0"),
+    ),
+    "PRO004": (
+        view(ep_rew_mean=np.linspace(60, 10, T) + NOISE),
+        view(ep_rew_mean=FLAT),
+    ),
+    "PRO005": (
+        view(ep_rew_mean=np.minimum(20 + STEPS / 100, 200) + 5 * NOISE, threshold=475.0),
+        view(ep_rew_mean=np.minimum(20 + STEPS / 100, 200) + 5 * NOISE, threshold=195.0),
+    ),
+    "PRO006": (
+        view(ep_rew_mean=RISING + 150 * np.sin(STEPS / 2000)),
+        view(ep_rew_mean=RISING),
+    ),
+    "PRO007": (
+        view(ep_rew_mean=RISING * np.where(STEPS > 30_000, 0.2, 1.0), restarts=(30_000,)),
+        view(ep_rew_mean=RISING, restarts=(30_000,)),
+    ),
+    "PRO008": (
+        view(ep_rew_mean=np.where(STEPS < 40_000, RISING, 25 + NOISE)),
+        view(ep_rew_mean=20 + 400 * np.exp(-(((STEPS - 25_000) / 15_000) ** 2)) + NOISE),
+    ),
+    "PRO009": (
+        view(
+            ep_rew_mean=np.where(STEPS < 38_000, 20 + STEPS / 200 + 5 * NOISE, 210.0),
+            threshold=475.0,
+        ),
+        view(ep_rew_mean=20 + STEPS / 200 + 5 * NOISE, threshold=475.0),
+    ),
+    "EVA002": (
+        view(ep_rew_mean=FLAT, **{"val/roll/ep_rew_mean": 450.0, "train/roll/ep_rew_std": 15.0}),
+        view(ep_rew_mean=RISING, **{"val/roll/ep_rew_mean": 450.0, "train/roll/ep_rew_std": 40.0}),
+    ),
+    "EVA003": (
+        view(ep_rew_mean=RISING, **{"val/roll/ep_rew_mean": RISING / 50}),
+        view(ep_rew_mean=RISING, **{"val/roll/ep_rew_mean": RISING / 2}),
+    ),
+    "EVA004": (
+        view(
+            **{
+                "val/roll/ep_rew_mean": 400 * np.exp(-(((STEPS - 25_000) / 9000) ** 2)),
+                "val/roll/ep_rew_std": 20.0,
+            }
+        ),
+        view(**{"val/roll/ep_rew_mean": RISING, "val/roll/ep_rew_std": 20.0}),
+    ),
+    "EVA005": (
+        view(ep_rew_mean=RISING, **{"train/roll/success_rate": 0.01}),
+        view(ep_rew_mean=RISING, **{"train/roll/success_rate": np.linspace(0, 0.9, T)}),
+    ),
+    "EVA006": (
+        view(
+            **{
+                "val/roll/ep_rew_mean": RISING,
+                "val/roll/ep_rew_std": 30.0,
+                "val/roll/episodes": np.full(T, 1.0),
+            }
+        ),
+        view(
+            **{
+                "val/roll/ep_rew_mean": RISING,
+                "val/roll/ep_rew_std": 30.0,
+                "val/roll/episodes": np.full(T, 20.0),
+            }
+        ),
+    ),
+    "MAC001": (
+        view(env_steps_per_second=1000 * np.exp(-STEPS / 20_000)),
+        view(env_steps_per_second=1000 + 300 * NOISE),
+    ),
+    "MAC002": (
+        view(**{"sys/time/collect": 1.0, "sys/time/update": 1.0, "sys/time/evaluate": 4.0}),
+        view(**{"sys/time/collect": 1.0, "sys/time/update": 1.0, "sys/time/evaluate": 0.1}),
+    ),
+    "MAC003": (
+        view(**{"sys/time/collect": 50.0, "sys/time/update": 1.0}),
+        view(**{"sys/time/collect": 1.0, "sys/time/update": 1.0}),
+    ),
+    "CFG006": (view({"gamma": 0.5}, ep_len_mean=200.0), view({"gamma": 0.5}, ep_len_mean=2.0)),
+    "CFG007": (view({"gae_lambda": 0.0}), view({"gae_lambda": 0.8})),
+    "CFG008": (view({"clip_range": 5.0}), view({"clip_range": "linear(0.2, 0)"})),
+    "CFG009": (view({"ent_coef": 0.5}), view({"ent_coef": 0.01})),
+    "CFG010": (view({"vf_coef": 0.0}), view({"vf_coef": 0.5})),
+    "CFG011": (
+        view({"max_grad_norm": 1e-5}),
+        view({"max_grad_norm": None}, algo="sac"),
+    ),
+    "CFG012": (
+        view({"optimizer": "sgd", "learning_rate": 3e-4}),
+        view({"optimizer": "sgd", "learning_rate": 0.05}),
+    ),
+    "CFG013": (view({"optimizer_eps": 0.1}), view({"optimizer_eps": 1e-5})),
+    "CFG014": (view({"weight_decay": 1.0}), view({"weight_decay": 1e-4})),
+    "CFG015": (
+        view({"net_arch": {"pi": [1], "vf": [64]}}),
+        view({"net_arch": [64, 64], "activation": "tanh"}),
+    ),
+    "CFG016": (
+        view({"target_update_interval": 1, "tau": 1.0}, "dqn"),
+        view({"target_update_interval": 1, "tau": 0.005}, "dqn"),
+    ),
+    "CFG017": (
+        view({"policy_delay": 1, "target_policy_noise": 0.0}, "td3"),
+        view({"policy_delay": 2, "target_policy_noise": 0.0}, "td3"),
+    ),
+    "CFG018": (view({"noise_std": 0.0}, "td3"), view({"noise_std": 0.0}, "sac")),
+    "CFG019": (
+        view(spec={"action": {"scale": False, "leaves": [{"low": [-2000.0], "high": [2000.0]}]}}),
+        view(spec={"action": {"scale": True, "leaves": [{"low": [-2000.0], "high": [2000.0]}]}}),
+    ),
+    "VAL019": (
+        view(algo="cql", value_scale=np.exp(STEPS / 6000), **{"val/roll/ep_rew_mean": 20.0}),
+        view(algo="cql", value_scale=15.0, **{"val/roll/ep_rew_mean": 20.0}),
+    ),
+    "VAL020": (
+        view(algo="cql", conservative_loss=900.0, critic_loss=1.0),
+        view(algo="cql", conservative_loss=3.0, critic_loss=1.0),
+    ),
+    "EVA007": (
+        view(
+            algo="bc", **{"bc/neglogp": np.exp(-STEPS / 9000), "val/roll/ep_rew_mean": 20 + NOISE}
+        ),
+        view(algo="bc", **{"bc/neglogp": np.exp(-STEPS / 9000), "val/roll/ep_rew_mean": RISING}),
+    ),
+    "DAT011": (
+        view(algo="bc", spec={"action_space": "Discrete(4)"}, **{"bc/prob_true_act": 0.26}),
+        view(algo="bc", spec={"action_space": "Discrete(4)"}, **{"bc/prob_true_act": 0.9}),
+    ),
+    "DAT012": (
+        view(algo="dagger", beta=np.ones(T)),
+        view(algo="dagger", beta=np.maximum(0, 1 - STEPS / 15_000)),
+    ),
+    "VAL021": (
+        view(algo="gail", **{"mean/disc/disc_acc": 0.999}),
+        view(algo="gail", **{"mean/disc/disc_acc": 0.7}),
+    ),
+    "PRO010": (
+        view(algo="ippo", **{"policy_reward_mean/agent_0": RISING, AGENT: FLAT}),
+        view(
+            algo="ippo", **{"policy_reward_mean/agent_0": RISING, AGENT: RISING[::-1] + RISING * 2}
+        ),
+    ),
+    "PRO011": (
+        view(algo="ippo", **{"policy_reward_mean/agent_0": RISING, AGENT: RISING}),
+        view(algo="ippo", **{"policy_reward_mean/agent_0": RISING, AGENT: RISING + 0.1}),
+    ),
+    "PRO012": (
+        view(algo="mappo", win_rate=0.5 + 0.3 * np.sin(STEPS / 2000)),
+        view(algo="mappo", win_rate=np.linspace(0.3, 0.9, T)),
+    ),
 }
 
 
@@ -275,6 +541,14 @@ def test_a_rule_fires_and_stays_quiet(id: str) -> None:
     assert found is not None and found.rule == id
     assert found.says.endswith(".") and any(c.isdigit() for c in found.says)
     assert rule.check(well) is None
+
+
+def test_every_cause_is_expected_by_a_rule() -> None:
+    speak = {
+        cause: [id for id, rule in all_rules().items() if rule.expected.get(cause, 0) >= 0.3]
+        for cause in CAUSES
+    }
+    assert [cause for cause, rules in speak.items() if not rules] == []
 
 
 @pytest.mark.parametrize("id", all_rules())

@@ -17,6 +17,8 @@ from dressage.runs.view import Episodes, RunView, Series
 
 FEWEST = 5  # measured cells below which nothing is said
 MOST_ROWS = 4000  # of a series that rules look at; longer ones are thinned once
+AGENT = re.compile(r"(agent|policy|player|team)[_ -]?\w+", re.IGNORECASE)
+RETURN = re.compile(r"(return|reward|score)", re.IGNORECASE)
 VALUE_LOSSES = ("train/loss/value", "train/loss/critic", "train/loss/td")
 
 
@@ -178,6 +180,15 @@ def like(run: RunView, *words: str) -> Series:
             if series and (name == word or name.lower().endswith("/" + word)):
                 return series
     return Series(np.empty(0), np.empty(0))
+
+
+def of_agents(run: RunView) -> dict[str, Series]:
+    """The returns of single agents among several, by the name of the series."""
+    return {
+        name: series
+        for name, series in run.series.items()
+        if AGENT.search(name) and RETURN.search(name) and len(series.values) >= 4 * FEWEST
+    }
 
 
 def choices(run: RunView) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dressage.diagnosis.look import counts
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -14,7 +15,7 @@ class FewIterations(Rule):
         change.
 
     Evidence
-        The budget over n_steps times n_envs.
+        The budget over the steps of a rollout, as configured or as the counters of the log tell.
 
     Threshold and source
         Fewer than 20 iterations (guess).
@@ -34,20 +35,20 @@ class FewIterations(Rule):
     family = "configuration"
     severity = "high"
     families = ("on-policy",)
-    settings = ("n_steps", "n_envs")
+    either = ("train/cnt/iterations", "n_steps")
     thresholds = {"iterations": Threshold(20, "guess")}
     expected = {
         "rollout-too-long": 0.95,
         "budget-too-small": 0.5,
         "healthy": 0.01,
+        "batch-too-large": 0.5,
     }
 
     def check(self, run: RunView) -> Finding | None:
-        steps = int(run.config["n_steps"]) * int(run.config["n_envs"])
-        budget = run.budget or run.env_steps
-        if not budget or steps < 1 or budget / steps >= self.thresholds["iterations"].value:
+        steps, budget = counts(run).env_steps, run.budget or run.env_steps
+        if not (budget and steps > 0) or budget / steps >= self.bound("iterations"):
             return None
         return self.found(
-            f"{budget:,.0f} env steps are {budget / steps:.0f} rollouts of {steps}.",
+            f"{budget:,.0f} env steps are {budget / steps:.0f} rollouts of {steps:.0f}.",
             rollouts=budget / steps,
         )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dressage.diagnosis.look import in_force
 from dressage.diagnosis.rule import Finding, Rule, Threshold
-from dressage.errors import ConfigError
-from dressage.math.schedules import at, parse_schedule
 from dressage.runs.view import RunView
 
 
@@ -15,7 +14,7 @@ class LearningRateAboveRange(Rule):
         Updates overshoot, and undo what was learned.
 
     Evidence
-        The learning rate at its start.
+        The learning rate at its start, as logged or as configured.
 
     Threshold and source
         Above 5e-3 (guess; 1e-5 to 1e-3 is usual [ML]).
@@ -34,7 +33,7 @@ class LearningRateAboveRange(Rule):
     name = "learning-rate-above-range"
     family = "configuration"
     severity = "high"
-    settings = ("learning_rate",)
+    either = ("learning_rate", "train/hp/lr")
     thresholds = {"rate": Threshold(5e-3, "guess")}
     expected = {
         "lr-too-high": 0.9,
@@ -42,11 +41,8 @@ class LearningRateAboveRange(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        try:
-            rate = at(parse_schedule(run.config["learning_rate"]), 0.0)
-        except (ConfigError, TypeError, ValueError):
-            return None
-        if rate <= self.thresholds["rate"].value or run.config.get("optimizer") == "sgd":
+        rate = in_force(run, "learning_rate", "train/hp/lr")
+        if not rate > self.thresholds["rate"].value or run.config.get("optimizer") == "sgd":
             return None
         return self.found(
             f"The learning rate is {rate:g}; 1e-5 to 1e-3 is usual.", learning_rate=rate

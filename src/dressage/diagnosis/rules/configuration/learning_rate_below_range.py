@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dressage.diagnosis.look import in_force, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
-from dressage.errors import ConfigError
-from dressage.math.schedules import at, parse_schedule
 from dressage.runs.view import RunView
 
 
@@ -15,7 +14,7 @@ class LearningRateBelowRange(Rule):
         Nothing moves.
 
     Evidence
-        The learning rate at its start.
+        The learning rate at its start, as logged or as configured.
 
     Threshold and source
         Below 1e-6 at the start of the run (guess; 1e-5 to 1e-3 is usual [ML]).
@@ -24,7 +23,7 @@ class LearningRateBelowRange(Rule):
         3e-4.
 
     Known false alarms
-        A warm-up, which begins at 0: the schedule says so.
+        A warm-up, which begins at 0: the highest rate of the log is looked at where there is one.
 
     References
         ml-agents’ documentation.
@@ -34,7 +33,7 @@ class LearningRateBelowRange(Rule):
     name = "learning-rate-below-range"
     family = "configuration"
     severity = "high"
-    settings = ("learning_rate",)
+    either = ("learning_rate", "train/hp/lr")
     thresholds = {"rate": Threshold(1e-6, "guess")}
     expected = {
         "lr-too-low": 0.9,
@@ -42,11 +41,9 @@ class LearningRateBelowRange(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        try:
-            rate = at(parse_schedule(run.config["learning_rate"]), 0.0)
-        except (ConfigError, TypeError, ValueError):
-            return None
-        if rate >= self.thresholds["rate"].value:
+        logged = part(run["train/hp/lr"])
+        rate = float(logged.max()) if len(logged) else in_force(run, "learning_rate")
+        if not rate < self.thresholds["rate"].value:
             return None
         return self.found(
             f"The learning rate is {rate:g}; 1e-5 to 1e-3 is usual.", learning_rate=rate

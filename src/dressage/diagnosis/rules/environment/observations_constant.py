@@ -39,6 +39,7 @@ class ObservationsConstant(Rule):
         "obs-constant": 0.95,
         "image-scaling": 0.5,
         "healthy": 0.002,
+        "nan-input": 0.02,
     }
 
     def check(self, run: RunView) -> Finding | None:

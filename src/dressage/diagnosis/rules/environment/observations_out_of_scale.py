@@ -39,6 +39,9 @@ class ObservationsOutOfScale(Rule):
         "obs-unnormalised": 0.95,
         "actor-saturation": 0.3,
         "healthy": 0.05,
+        "image-scaling": 0.6,
+        "dataset-scale-mismatch": 0.2,
+        "normaliser-mismatch": 0.1,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -41,6 +41,9 @@ class RewardsTooLarge(Rule):
         "reward-scale-vs-alpha": 0.6,
         "grad-clip-missing": 0.5,
         "healthy": 0.02,
+        "advantage-normalisation": 0.35,
+        "gamma-too-high": 0.02,
+        "value-clip-too-tight": 0.2,
     }
 
     def check(self, run: RunView) -> Finding | None:

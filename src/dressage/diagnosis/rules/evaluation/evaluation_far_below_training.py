@@ -44,6 +44,11 @@ class EvaluationFarBelowTraining(Rule):
         "eval-env-mismatch": 0.9,
         "logged-reward-normalised": 0.6,
         "healthy": 0.03,
+        "best-policy-lost": 0.2,
+        "distributed-desync": 0.05,
+        "catastrophic-forgetting": 0.15,
+        "bc-covariate-shift": 0.2,
+        "autoreset-leak": 0.02,
     }
 
     def check(self, run: RunView) -> Finding | None:

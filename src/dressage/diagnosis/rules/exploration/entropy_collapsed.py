@@ -48,6 +48,18 @@ class EntropyCollapsed(Rule):
         "reward-scale-too-large": 0.2,
         "bad-initialisation": 0.4,
         "healthy": 0.01,
+        "shape-broadcast": 0.2,
+        "returns-misaligned": 0.2,
+        "td-target-wrong": 0.05,
+        "no-exploration": 0.05,
+        "grad-clip-missing": 0.2,
+        "too-many-epochs": 0.4,
+        "obs-unnormalised": 0.3,
+        "gamma-too-low": 0.15,
+        "obs-stale": 0.1,
+        "critic-too-weak": 0.1,
+        "gamma-too-high": 0.15,
+        "optimizer-state-corrupted": 0.2,
     }
 
     def check(self, run: RunView) -> Finding | None:

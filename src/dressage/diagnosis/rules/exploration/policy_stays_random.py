@@ -51,6 +51,23 @@ class PolicyStaysRandom(Rule):
         "action-ignored": 0.4,
         "budget-too-small": 0.15,
         "healthy": 0.03,
+        "grad-clip-too-tight": 0.6,
+        "target-kl-too-tight": 0.5,
+        "clip-range-too-tight": 0.4,
+        "critic-dominates": 0.5,
+        "network-too-deep": 0.6,
+        "action-std-explosion": 0.7,
+        "reward-scale-too-small": 0.4,
+        "returns-misaligned": 0.4,
+        "lr-schedule-ends-early": 0.3,
+        "shape-broadcast": 0.4,
+        "rollout-too-long": 0.4,
+        "batch-too-large": 0.3,
+        "obs-stale": 0.2,
+        "reward-scale-too-large": 0.2,
+        "features-frozen": 0.2,
+        "value-clip-too-tight": 0.1,
+        "critic-too-weak": 0.15,
     }
 
     def check(self, run: RunView) -> Finding | None:

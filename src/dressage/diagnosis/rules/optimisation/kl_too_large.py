@@ -47,6 +47,14 @@ class KlTooLarge(Rule):
         "batch-too-small": 0.3,
         "grad-clip-missing": 0.3,
         "optimizer-state-corrupted": 0.3,
+        "distributed-desync": 0.6,
+        "bad-initialisation": 0.3,
+        "obs-unnormalised": 0.4,
+        "rollout-too-short": 0.2,
+        "optimizer-eps": 0.05,
+        "value-lr-mismatch": 0.05,
+        "network-too-small": 0.05,
+        "normaliser-mismatch": 0.02,
     }
 
     def check(self, run: RunView) -> Finding | None:

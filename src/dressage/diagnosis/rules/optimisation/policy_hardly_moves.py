@@ -53,6 +53,14 @@ class PolicyHardlyMoves(Rule):
         "features-frozen": 0.2,
         "healthy": 0.02,
         "budget-too-small": 0.05,
+        "batch-too-large": 0.3,
+        "rollout-too-long": 0.2,
+        "reward-uninformative": 0.1,
+        "entropy-collapse": 0.3,
+        "actor-saturation": 0.05,
+        "sparse-reward": 0.1,
+        "obs-constant": 0.1,
+        "advantage-normalisation": 0.15,
     }
 
     def check(self, run: RunView) -> Finding | None:

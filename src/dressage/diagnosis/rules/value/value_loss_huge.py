@@ -45,6 +45,9 @@ class ValueLossHuge(Rule):
         "lr-too-high": 0.15,
         "value-clip-too-tight": 0.4,
         "healthy": 0.03,
+        "advantage-normalisation": 0.3,
+        "bad-initialisation": 0.05,
+        "discount-misapplied": 0.1,
     }
 
     def check(self, run: RunView) -> Finding | None:

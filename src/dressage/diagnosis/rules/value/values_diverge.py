@@ -48,6 +48,13 @@ class ValuesDiverge(Rule):
         "td-target-wrong": 0.3,
         "sac-alpha-explodes": 0.4,
         "healthy": 0.01,
+        "replay-corrupted": 0.3,
+        "updates-too-many": 0.3,
+        "offline-overestimation": 0.5,
+        "discount-misapplied": 0.3,
+        "reward-scale-too-large": 0.1,
+        "td3-smoothing-off": 0.1,
+        "target-tau-extreme": 0.3,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -56,6 +56,22 @@ class ValuesExplainNothing(Rule):
         "output-activation": 0.7,
         "gamma-too-high": 0.3,
         "healthy": 0.04,
+        "optimizer-eps": 0.3,
+        "grad-clip-too-tight": 0.3,
+        "critic-dominates": 0.2,
+        "shape-broadcast": 0.5,
+        "reward-noise": 0.2,
+        "lr-too-high": 0.4,
+        "bad-initialisation": 0.15,
+        "weight-decay-too-strong": 0.35,
+        "reward-scale-too-small": 0.1,
+        "entropy-collapse": 0.1,
+        "sparse-reward": 0.2,
+        "features-frozen": 0.2,
+        "network-too-deep": 0.4,
+        "autoreset-leak": 0.2,
+        "rollout-too-short": 0.3,
+        "episode-limit-too-short": 0.1,
     }
 
     def check(self, run: RunView) -> Finding | None:

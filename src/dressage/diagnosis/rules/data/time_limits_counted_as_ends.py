@@ -1,0 +1,73 @@
+"""DAT001."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dressage.diagnosis.look import FEWEST, median
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class TimeLimitsCountedAsEnds(Rule):
+    """Episodes end at one length and are called terminated.
+
+    Why it hurts
+        A value that is told the task ends there does not look beyond the clock, and late
+        states seem worthless.
+
+    Evidence
+        The lengths of episodes and how they ended.
+
+    Threshold and source
+        Over half of the later episodes of exactly the longest length, with fewer than 1 %
+        truncated (guess).
+
+    Prescription
+        Return truncated, not terminated, at a time limit; SB3: handle_timeout_termination.
+
+    Known false alarms
+        Tasks that truly end after a fixed number of steps.
+
+    References
+        Pardo et al. 2018, “Time limits in reinforcement learning”.
+    """
+
+    id = "DAT001"
+    name = "time-limits-counted-as-ends"
+    family = "data"
+    severity = "high"
+    thresholds = {"share": Threshold(0.5, "guess"), "truncated": Threshold(0.01, "guess")}
+    expected = {
+        "truncation-as-termination": 0.9,
+        "time-limit-hidden": 0.6,
+        "episode-limit-too-short": 0.15,
+        "healthy": 0.01,
+    }
+
+    def can_see(self, run: RunView) -> bool:
+        known = run.episodes.ended is not None or bool(run["train/roll/truncated_share"])
+        return known and len(run.episodes.lengths) > 0
+
+    def check(self, run: RunView) -> Finding | None:
+        lengths = run.episodes.lengths[np.isfinite(run.episodes.lengths)]
+        cut = (
+            median(run["train/roll/truncated_share"]) if run["train/roll/truncated_share"] else 0.0
+        )
+        if run.episodes.ended is not None and len(run.episodes.ended):
+            cut = float(np.mean(run.episodes.ended == "truncated"))
+        if len(lengths) < 4 * FEWEST:
+            return None
+        lengths = lengths[len(lengths) // 2 :]
+        longest = float(lengths.max())
+        share = float((lengths == longest).mean())
+        if not (share > self.bound("share") and longest > 10 and cut < self.bound("truncated")):
+            return None
+        return self.found(
+            f"{share:.0%} of the later episodes have exactly {longest:.0f} steps, and "
+            f"{cut:.0%} are "
+            "called truncated.",
+            "train/roll/ep_len_mean",
+            share=share,
+            length=longest,
+        )

@@ -1,0 +1,102 @@
+"""ENV008."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dressage.diagnosis.look import FEWEST, learned, median, part, solved
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class EpisodesAlwaysHitTheLimit(Rule):
+    """Every episode runs into the time limit, and the return does not rise.
+
+    Why it hurts
+        If the goal cannot be reached in time, or is never found, the clock is all that ends
+        an episode.
+
+    Evidence
+        The share of truncated episodes and their lengths.
+
+    Threshold and source
+        Over 95 % truncated at one length throughout (guess; RLExplorer looks at length and
+        reward).
+
+    Prescription
+        A longer limit; a denser reward; more exploration.
+
+    Known false alarms
+        Tasks without an end, whose return rises all the same.
+
+    References
+        RLExplorer.
+    """
+
+    id = "ENV008"
+    name = "episodes-always-hit-the-limit"
+    family = "environment"
+    severity = "medium"
+    needs = ("train/roll/ep_len_mean",)
+    thresholds = {"share": Threshold(0.95, "guess")}
+    expected = {
+        "episode-limit-too-short": 0.85,
+        "sparse-reward": 0.8,
+        "truncation-as-termination": 0.2,
+        "gamma-too-low": 0.15,
+        "action-ignored": 0.25,
+        "lr-too-low": 0.25,
+        "reward-uninformative": 0.3,
+        "lr-too-high": 0.25,
+        "entropy-bonus-too-high": 0.2,
+        "policy-loss-sign": 0.25,
+        "td-target-wrong": 0.25,
+        "action-space-degenerate": 0.5,
+        "action-range-unnormalised": 0.5,
+        "action-saturation": 0.4,
+        "actor-saturation": 0.4,
+        "no-action-noise": 0.4,
+        "sac-alpha-too-high": 0.4,
+        "sac-alpha-too-low": 0.3,
+        "q-divergence": 0.3,
+        "updates-too-few": 0.2,
+        "updates-starved": 0.25,
+        "obs-stale": 0.2,
+        "obs-constant": 0.25,
+        "epsilon-decays-too-fast": 0.4,
+        "no-exploration": 0.3,
+        "dead-policy-gradient": 0.3,
+        "optimizer-choice": 0.3,
+        "optimizer-eps": 0.25,
+        "reward-sign-flipped": 0.2,
+        "action-noise-too-large": 0.3,
+        "sac-alpha-explodes": 0.3,
+        "target-tau-extreme": 0.3,
+        "reward-scale-vs-alpha": 0.3,
+        "critic-too-weak": 0.25,
+        "value-clip-too-tight": 0.25,
+        "time-limit-hidden": 0.3,
+        "replay-corrupted": 0.3,
+        "action-std-explosion": 0.3,
+        "discount-misapplied": 0.2,
+        "reward-scale-too-small": 0.25,
+        "reward-scale-too-large": 0.3,
+        "action-delay": 0.25,
+        "learning-never-starts": 0.3,
+        "returns-misaligned": 0.25,
+        "healthy": 0.01,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        cut = run["train/roll/truncated_share"]
+        lengths = part(run["train/roll/ep_len_mean"], 0.02)
+        if len(lengths) < 2 * FEWEST or learned(run) or solved(run):
+            return None
+        same = float(np.ptp(lengths)) < 1e-6 and lengths[0] > 1
+        if not same or (cut and median(cut) < self.bound("share")):
+            return None
+        return self.found(
+            f"Every episode has {lengths[0]:.0f} steps, and the return has not risen.",
+            "train/roll/ep_len_mean",
+            length=float(lengths[0]),
+        )

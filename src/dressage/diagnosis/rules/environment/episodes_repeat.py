@@ -1,0 +1,66 @@
+"""ENV009."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dressage.diagnosis.look import FEWEST
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class EpisodesRepeat(Rule):
+    """Episodes that end together are the same.
+
+    Why it hurts
+        Environments that all play one episode give the data of one.
+
+    Evidence
+        Episodes that end at the same env step: whether return and length are equal.
+
+    Threshold and source
+        Over half of such pairs equal while returns vary from one time to the next (guess).
+
+    Prescription
+        Give each environment a seed of its own; do not seed in reset().
+
+    Known false alarms
+        Deterministic tasks with a deterministic policy.
+
+    References
+        “Debugging RL, without the agonizing pain”: resets that cluster.
+    """
+
+    id = "ENV009"
+    name = "episodes-repeat"
+    family = "environment"
+    severity = "medium"
+    thresholds = {"share": Threshold(0.5, "guess")}
+    expected = {
+        "envs-share-seed": 0.7,
+        "healthy": 0.005,
+    }
+
+    def can_see(self, run: RunView) -> bool:
+        return super().can_see(run) and len(run.episodes.returns) > 0
+
+    def check(self, run: RunView) -> Finding | None:
+        steps, earned, lengths = run.episodes.env_steps, run.episodes.returns, run.episodes.lengths
+        if len(steps) < 8 * FEWEST or np.std(earned) < 1e-9:
+            return None
+        together = np.flatnonzero(np.diff(steps) == 0)
+        if len(together) < 2 * FEWEST:
+            return None
+        equal = (earned[together] == earned[together + 1]) & (
+            lengths[together] == lengths[together + 1]
+        )
+        apart = np.flatnonzero(np.diff(steps) > 0)
+        chance = float((earned[apart] == earned[apart + 1]).mean()) if len(apart) else 0.0
+        share = float(equal.mean())
+        if not share > max(self.bound("share"), 2 * chance):
+            return None
+        return self.found(
+            f"{share:.0%} of the episodes that end together are the same; of others {chance:.0%}.",
+            "train/roll/ep_rew_mean",
+            share=share,
+        )

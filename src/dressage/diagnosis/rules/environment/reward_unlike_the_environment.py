@@ -1,0 +1,93 @@
+"""ENV010."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from dressage.diagnosis.look import median, returns
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+# Lowest and highest reward of a step, as documented; of those where the mean is telling.
+REWARDS = {
+    "CartPole": (1.0, 1.0),
+    "CartPoleNoVel": (1.0, 1.0),
+    "Pendulum": (-16.3, 0.0),
+    "PendulumNoVel": (-16.3, 0.0),
+    "MountainCar": (-1.0, -1.0),
+    "MountainCarContinuous": (-0.1, 2.0),
+    "Acrobot": (-1.0, 0.0),
+    "InvertedPendulum": (0.0, 1.0),
+    "InvertedDoublePendulum": (0.0, 10.0),
+    "FrozenLake": (0.0, 1.0),
+    "Blackjack": (-1.5, 1.5),
+    "CliffWalking": (-100.0, -1.0),
+    "Taxi": (-10.0, 20.0),
+}
+
+
+class RewardUnlikeTheEnvironment(Rule):
+    """The rewards are not those that this environment gives.
+
+    Why it hurts
+        A wrapper has changed their sign or scale, or what is logged is not what is earned.
+
+    Evidence
+        The mean return over the mean length, against the range of rewards that the
+        environment documents.
+
+    Threshold and source
+        Outside of the range by over a fifth of its size (the environment’s documentation).
+
+    Prescription
+        Look at the wrappers between environment and log: sign, scale, normalisation.
+
+    Known false alarms
+        Wrappers that shape the reward on purpose.
+
+    References
+        Gymnasium’s documentation of each environment.
+    """
+
+    id = "ENV010"
+    name = "reward-unlike-the-environment"
+    family = "environment"
+    severity = "high"
+    needs = ("train/roll/ep_len_mean",)
+    thresholds = {"share": Threshold(0.2, "guess")}
+    expected = {
+        "reward-sign-flipped": 0.85,
+        "reward-scale-too-large": 0.85,
+        "reward-scale-too-small": 0.5,
+        "logged-reward-normalised": 0.85,
+        "reward-uninformative": 0.5,
+        "reward-scale-vs-alpha": 0.6,
+        "reward-hacking": 0.5,
+        "critic-dominates": 0.4,
+        "reward-noise": 0.1,
+        "nan-input": 0.05,
+        "grad-clip-missing": 0.2,
+        "advantage-normalisation": 0.3,
+        "healthy": 0.01,
+    }
+
+    def can_see(self, run: RunView) -> bool:
+        return super().can_see(run) and re.sub(r"-v\d+$", "", run.env or "") in REWARDS
+
+    def check(self, run: RunView) -> Finding | None:
+        known = REWARDS.get(re.sub(r"-v\d+$", "", run.env or ""))
+        earned, lengths = median(returns(run)), median(run["train/roll/ep_len_mean"])
+        if not run["train/roll/ep_rew_mean"]:
+            lengths = median(run["val/roll/ep_len_mean"])
+        if known is None or not lengths > 0 or math.isnan(earned):
+            return None
+        reward, (low, high) = earned / lengths, known
+        slack = self.bound("share") * max(abs(low), abs(high))
+        if low - slack <= reward <= high + slack:
+            return None
+        return self.found(
+            f"Rewards are {reward:.3g} a step on average; {run.env} gives {low:g} to {high:g}.",
+            "train/roll/ep_rew_mean",
+            reward=reward,
+        )

@@ -1,0 +1,75 @@
+"""EVA003."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dressage.diagnosis.look import FEWEST, part
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class EvaluationOnAnotherScale(Rule):
+    """Training and evaluation move together on different scales.
+
+    Why it hurts
+        One of the two is not the reward of the task, and a threshold means nothing to it.
+
+    Evidence
+        The ratio of the ranges of both curves, and their rank correlation over time.
+
+    Threshold and source
+        Ranges apart by a factor above 5 with a correlation above 0.6 (guess).
+
+    Prescription
+        Log the return before normalisation: Monitor inside VecNormalize.
+
+    Known false alarms
+        Shaped rewards in training alone, which are meant.
+
+    References
+        SB3’s documentation of VecNormalize.
+    """
+
+    id = "EVA003"
+    name = "evaluation-on-another-scale"
+    family = "evaluation"
+    severity = "medium"
+    needs = ("train/roll/ep_rew_mean", "val/roll/ep_rew_mean")
+    thresholds = {"times": Threshold(5.0, "guess")}
+    expected = {
+        "logged-reward-normalised": 0.8,
+        "eval-env-mismatch": 0.4,
+        "reward-scale-too-large": 0.2,
+        "reward-scale-too-small": 0.2,
+        "final-epsilon-too-high": 0.15,
+        "action-noise-too-large": 0.15,
+        "reward-hacking": 0.1,
+        "healthy": 0.02,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        curve, held_out = run["train/roll/ep_rew_mean"], run["val/roll/ep_rew_mean"]
+        values = part(held_out)
+        if len(values) < FEWEST or len(part(curve)) < FEWEST:
+            return None
+        at_same = np.interp(held_out.env_steps, curve.env_steps, curve.values)[
+            np.isfinite(held_out.values)
+        ]
+        wide, narrow = float(np.ptp(values)), float(np.ptp(at_same))
+        if not (wide > 0 and narrow > 0):
+            return None
+        together = float(np.corrcoef(values, at_same)[0, 1])
+        times = wide / narrow
+        level = abs(float(np.median(values))) / max(abs(float(np.median(at_same))), 1e-9)
+        far = max(times, 1 / times) > self.bound("times") and max(level, 1 / level) > self.bound(
+            "times"
+        )
+        if not (far and together > 0.6):
+            return None
+        return self.found(
+            f"Evaluations range over {wide:.3g} and training returns over {narrow:.3g}, with a "
+            f"correlation of {together:.2f}.",
+            "val/roll/ep_rew_mean",
+            times=times,
+        )

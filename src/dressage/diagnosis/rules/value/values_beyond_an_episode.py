@@ -1,0 +1,73 @@
+"""VAL011."""
+
+from __future__ import annotations
+
+from dressage.diagnosis.look import episode_length, horizon, median
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class ValuesBeyondAnEpisode(Rule):
+    """The values are larger than a whole episode can be worth.
+
+    Why it hurts
+        Values that count rewards after the end feed on themselves.
+
+    Evidence
+        The predicted value over the mean reward a step, against the length of episodes in
+        training and evaluation.
+
+    Threshold and source
+        More than 2 episodes’ worth (guess; a discounted sum is below one).
+
+    Prescription
+        Store the end of the task and do not bootstrap past it; check the discount in the
+        target.
+
+    Known false alarms
+        Episodes that are cut short by a time limit and bootstrap beyond it on purpose;
+        those at the limit are left out.
+
+    References
+        RLMutation, missing terminal state; keras-rl issue 298.
+    """
+
+    id = "VAL011"
+    name = "values-beyond-an-episode"
+    family = "value"
+    severity = "high"
+    needs = ("train/roll/reward_mean", "train/roll/reward_std", "train/roll/ep_len_mean")
+    either = ("train/roll/value_mean", "train/metrics/q_mean")
+    thresholds = {"times": Threshold(2.0, "guess")}
+    expected = {
+        "terminal-not-stored": 0.9,
+        "q-divergence": 0.7,
+        "discount-misapplied": 0.4,
+        "td-target-wrong": 0.3,
+        "gamma-too-high": 0.4,
+        "autoreset-leak": 0.3,
+        "lr-too-high": 0.3,
+        "target-updates-too-often": 0.35,
+        "no-exploration": 0.3,
+        "policy-loss-sign": 0.1,
+        "obs-constant": 0.2,
+        "replay-corrupted": 0.4,
+        "updates-too-many": 0.3,
+        "sac-alpha-explodes": 0.3,
+        "reward-scale-too-large": 0.2,
+        "buffer-too-small": 0.2,
+        "grad-clip-missing": 0.1,
+        "healthy": 0.02,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        steps, length = horizon(run), episode_length(run)
+        cut = median(run["train/roll/truncated_share"], 0.5)
+        if cut > 0.5 or not steps > self.bound("times") * length:
+            return None
+        return self.found(
+            f"The values are worth {steps:.3g} mean rewards; an episode has {length:.0f} steps.",
+            "train/metrics/q_mean" if run["train/metrics/q_mean"] else "train/roll/value_mean",
+            rewards=steps,
+            length=length,
+        )

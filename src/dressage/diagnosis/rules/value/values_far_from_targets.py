@@ -1,0 +1,77 @@
+"""VAL005."""
+
+from __future__ import annotations
+
+from dressage.diagnosis.look import median
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class ValuesFarFromTargets(Rule):
+    """Predicted values stay far from what they are trained on.
+
+    Why it hurts
+        Advantages then hold the error of the values, not the worth of the action.
+
+    Evidence
+        The mean prediction against the mean target, in the second half of the run.
+
+    Threshold and source
+        Apart by more than half of the target and twice its deviation (guess; close to it in
+        healthy runs).
+
+    Prescription
+        A value clip above the scale of the returns or none, a higher rate for the values,
+        rewards near one.
+
+    Known false alarms
+        Returns that change so fast that the values trail.
+
+    References
+        ray issues 2921 and 8908.
+    """
+
+    id = "VAL005"
+    name = "values-far-from-targets"
+    family = "value"
+    severity = "high"
+    families = ("on-policy",)
+    needs = ("train/roll/value_mean", "train/roll/return_mean")
+    thresholds = {"share": Threshold(0.5, "guess")}
+    expected = {
+        "value-clip-too-tight": 0.85,
+        "critic-too-weak": 0.8,
+        "output-activation": 0.75,
+        "value-lr-mismatch": 0.6,
+        "lr-too-low": 0.6,
+        "optimizer-choice": 0.6,
+        "optimizer-eps": 0.5,
+        "reward-scale-too-large": 0.6,
+        "grad-clip-too-tight": 0.5,
+        "shape-broadcast": 0.1,
+        "returns-misaligned": 0.1,
+        "features-frozen": 0.1,
+        "gamma-too-high": 0.3,
+        "network-too-small": 0.1,
+        "weight-decay-too-strong": 0.4,
+        "target-kl-too-tight": 0.2,
+        "critic-dominates": 0.3,
+        "lr-schedule-ends-early": 0.1,
+        "healthy": 0.01,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        value = median(run["train/roll/value_mean"], 0.5)
+        target = median(run["train/roll/return_mean"], 0.5)
+        spread = median(run["train/roll/return_std"], 0.5)
+        gap = abs(value - target)
+        if not gap > max(
+            self.bound("share") * abs(target), 2.0 * spread if spread == spread else 0.0
+        ):
+            return None
+        return self.found(
+            f"Values are predicted as {value:.3g} and their targets are {target:.3g}.",
+            "train/roll/value_mean",
+            value=value,
+            target=target,
+        )

@@ -1,0 +1,73 @@
+"""VAL004."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dressage.diagnosis.look import FEWEST, part, returns
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class ValuesNeverNegative(Rule):
+    """Predicted values are never negative though returns are.
+
+    Why it hurts
+        An output that cannot be negative cannot predict such returns: every advantage is
+        then biased.
+
+    Evidence
+        The mean prediction and the mean target over the run.
+
+    Threshold and source
+        Targets below zero in 80 % of the run, and no prediction below a hundredth of them
+        (guess).
+
+    Prescription
+        A linear output: no activation after the last layer.
+
+    Known false alarms
+        The first rows of a run, before the values have moved.
+
+    References
+        openai/baselines issue 331.
+    """
+
+    id = "VAL004"
+    name = "values-never-negative"
+    family = "value"
+    severity = "critical"
+    either = ("train/roll/value_mean", "train/metrics/q_mean")
+    thresholds = {"share": Threshold(0.01, "guess")}
+    expected = {
+        "output-activation": 0.95,
+        "critic-too-weak": 0.35,
+        "lr-too-low": 0.25,
+        "optimizer-choice": 0.2,
+        "value-lr-mismatch": 0.15,
+        "discount-misapplied": 0.05,
+        "td-target-wrong": 0.2,
+        "learning-never-starts": 0.02,
+        "value-clip-too-tight": 0.1,
+        "shape-broadcast": 0.03,
+        "optimizer-eps": 0.1,
+        "healthy": 0.002,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        predicted = run["train/roll/value_mean"] or run["train/metrics/q_mean"]
+        target = run["train/roll/return_mean"] if run["train/roll/return_mean"] else returns(run)
+        values, targets = part(predicted, 0.1), part(target, 0.1)
+        if len(values) < FEWEST or len(targets) < FEWEST:
+            return None
+        level = float(np.median(targets))
+        if not (level < -0.5 and (targets < 0).mean() > 0.8):
+            return None
+        if not values.min() > self.bound("share") * level:
+            return None
+        return self.found(
+            f"Predictions stay at {values.min():.2g} or above while their targets are {level:.3g}.",
+            "train/roll/value_mean",
+            lowest=float(values.min()),
+            target=level,
+        )

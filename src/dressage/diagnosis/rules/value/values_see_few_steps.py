@@ -1,0 +1,70 @@
+"""VAL010."""
+
+from __future__ import annotations
+
+from dressage.diagnosis.look import episode_length, horizon, median
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class ValuesSeeFewSteps(Rule):
+    """The values are worth only a few steps of reward.
+
+    Why it hurts
+        An agent that counts only the next few rewards does not plan for what comes after.
+
+    Evidence
+        The predicted value over the mean reward a step: how many rewards it sums up; beside
+        the length of episodes.
+
+    Threshold and source
+        Fewer than 8 rewards and a tenth of an episode (guess), with values that fit their
+        targets.
+
+    Prescription
+        gamma 0.95 to 0.999: 1 / (1 - gamma) near the steps that matter.
+
+    Known false alarms
+        Tasks whose reward depends on the next step alone.
+
+    References
+        The cause gamma-too-low.
+    """
+
+    id = "VAL010"
+    name = "values-see-few-steps"
+    family = "value"
+    severity = "medium"
+    needs = ("train/roll/reward_mean", "train/roll/reward_std", "train/roll/ep_len_mean")
+    either = ("train/roll/value_mean", "train/metrics/q_mean")
+    thresholds = {"steps": Threshold(8.0, "guess"), "share": Threshold(0.1, "guess")}
+    expected = {
+        "gamma-too-low": 0.85,
+        "discount-misapplied": 0.6,
+        "lr-too-low": 0.3,
+        "target-updates-too-rarely": 0.4,
+        "td-target-wrong": 0.4,
+        "truncation-as-termination": 0.15,
+        "updates-too-few": 0.2,
+        "optimizer-choice": 0.3,
+        "updates-starved": 0.2,
+        "value-clip-too-tight": 0.2,
+        "optimizer-eps": 0.2,
+        "target-tau-extreme": 0.35,
+        "learning-starts-misplaced": 0.1,
+        "healthy": 0.02,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        steps, length = horizon(run), episode_length(run)
+        explained = run["train/metrics/explained_variance"]
+        if explained and not median(explained, 0.5) > 0.3:
+            return None
+        if not (0.0 < steps < self.bound("steps") and steps < self.bound("share") * length):
+            return None
+        return self.found(
+            f"The values are worth {steps:.2g} mean rewards; an episode has {length:.0f}.",
+            "train/metrics/q_mean" if run["train/metrics/q_mean"] else "train/roll/value_mean",
+            rewards=steps,
+            length=length,
+        )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from dressage.diagnosis.infer import HEALTHY, Rates, posterior, separating
-from dressage.diagnosis.look import FEWEST, median, part, returns
+from dressage.diagnosis.look import FEWEST, median, part, returns, thin
 from dressage.diagnosis.prescriptions import MOST, Prescription, prescribe, tuned
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Finding, Rule, Severity
@@ -114,6 +114,7 @@ def diagnose_seeds(runs: Sequence[RunView], rates: Rates | None = None) -> Diagn
 
 def look_at(run: RunView, rates: Rates) -> Looked:
     """Odd values of a log may break a rule: the others are still looked at, and that is said."""
+    run = thin(run)
     seen: list[Rule] = []
     findings: dict[str, Finding] = {}
     failed: list[str] = []

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from benchmarks.faults.accepted import accepted
 from benchmarks.faults.store import Stored
 
 from dressage.diagnosis.infer import HEALTHY
 from dressage.diagnosis.registry import all_rules
-from dressage.runs.view import RunView
+from dressage.runs.view import RunView, Series
+
+# Settings that are logged as they are in force, and the level that each is shown at.
+USUAL = {"lr": 3e-4, "value_lr": 3e-4, "clip_range": 0.2, "clip_range_vf": 10.0, "ent_coef": 0.005}
 
 
 @dataclass(frozen=True)
@@ -34,14 +38,28 @@ def case(stored: Stored, with_config: bool) -> Case:
     seen = {id: rule for id, rule in all_rules().items() if rule.can_see(view)}
     fired = frozenset(id for id, rule in seen.items() if rule.check(view) is not None)
     label = stored.label
-    right = accepted(label["variant"], label["cause"]) if label["cause"] else frozenset({HEALTHY})
+    right = accepted(label["cause"]) if label["cause"] else frozenset({HEALTHY})
     return Case(label, view.family, frozenset(seen), fired, right)
 
 
 def without_config(view: RunView) -> RunView:
-    """The log alone: its library, its algorithm and its metrics, and nothing that was set."""
+    """The log alone: its library, its algorithm and its metrics, and nothing that was set.
+
+    Of settings that are logged as they are in force the course is left, at a usual level: to read
+    a rate of 0.05 out of a log is no more a diagnosis than to read it out of a file.
+    """
     spec = {k: v for k, v in view.spec.items() if k in ("spaces", "time_limit")}
-    return replace(view, config={}, own_config={}, budget=None, spec=spec, events=[])
+    series = view.series | {
+        name: _at_level(view.series[name], level)
+        for word, level in USUAL.items()
+        if (name := f"train/hp/{word}") in view.series
+    }
+    return replace(view, config={}, own_config={}, budget=None, spec=spec, events=[], series=series)
+
+
+def _at_level(series: Series, level: float) -> Series:
+    largest = np.nanmax(np.abs(series.values), initial=0.0)
+    return Series(series.env_steps, series.values * (level / largest)) if largest > 0 else series
 
 
 def cases(runs: Sequence[Stored], with_config: bool) -> list[Case]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,8 @@ from dressage.errors import ConfigError, DressageError, RunError
 from dressage.runs.find import find, find_checkpoint, new_run_id, runs_root
 from dressage.runs.group import Group
 from dressage.runs.run import Run
+
+WATCH = "dressage.diagnosis.watch:hooks_for"  # for the members of a group, in their own processes
 
 if TYPE_CHECKING:
     from dressage.core.hooks import Hook
@@ -51,14 +53,25 @@ def train(
             if isinstance(value, str):
                 asked[key] = value
         made = None if isinstance(env, str) else env
-        return train_resumed(run, asked, env=made, hooks=hooks, trust=trust)
+        if isinstance(run, Group):
+            options: dict[str, Any] = {"hooks": hooks, "member_hooks": WATCH}
+        else:
+            options = {"hooks": [*hooks, *_watching(run.config | asked)]}
+        return train_resumed(run, asked, env=made, trust=trust, **options)
     made, name = (None, env) if env is None or isinstance(env, str) else (env, callable_name(env))
     file = read_config_file(Path(config)) if config else None
     resolved = resolve(name, algo, overrides, file, use_preset=preset)
     if resolved.run.seeds > 1:
-        return train_group(resolved, root, hooks=hooks)
+        return train_group(resolved, root, hooks=hooks, member_hooks=WATCH)
     path = root / new_run_id(resolved.run.env, resolved.run.algo, resolved.run.seed, root)
-    return train_new(resolved, path, env=made, hooks=hooks)
+    return train_new(resolved, path, env=made, hooks=[*hooks, *_watching(resolved.values())])
+
+
+def _watching(config: Mapping[str, Any]) -> list[Hook]:
+    """Diagnosis while it trains, as the setting `guard` asks: training itself knows none of it."""
+    from dressage.diagnosis.watch import hooks_for
+
+    return hooks_for(config)
 
 
 def callable_name(env: Any) -> str:

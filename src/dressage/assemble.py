@@ -117,7 +117,7 @@ def start_run(
         sample.close()
         verdict = _probe(recipe, batch, resolved.run.seed)
         rng = Rng(resolved.run.seed)
-        collector = _collector(resolved, batch, rng)
+        collector = make_collector(resolved, batch, rng)
         collector.start()
         spec = TaskSpec(batch.obs_codec, batch.action_codec, batch.mask is not None)
         resolved, engine = with_engine(resolved, spec, resolved.run.engine)
@@ -196,7 +196,7 @@ def resume_run(
     try:
         refuse_other_spaces(spec, batches[0])
         rng = Rng(resolved.run.seed)
-        collector = _collector(resolved, batches[0], rng)
+        collector = make_collector(resolved, batches[0], rng)
         before = str(checkpoint.meta.get("engine", "torch"))
         asked_engine = resolved.run.engine
         if asked_engine == "auto":
@@ -325,7 +325,7 @@ FIXED_ON_RESUME = (
 )
 
 # What changes no number of a run.
-WITHOUT_EFFECT = {"trackers", "keep_checkpoints", "backend"}
+WITHOUT_EFFECT = {"trackers", "keep_checkpoints", "backend", "guard"}
 
 
 def refuse_changes(changed: dict[str, Any]) -> None:
@@ -431,7 +431,8 @@ def _close(batches: Any) -> None:
             batch.close()
 
 
-def _collector(resolved: Resolved, batch: EnvBatch, rng: Rng) -> Collector:
+def make_collector(resolved: Resolved, batch: EnvBatch, rng: Rng) -> Collector:
+    """With the normalisers that the run asks for; not started."""
     run, cfg = resolved.run, resolved.cfg
     obs_normalizer = reward_normalizer = None
     if run.normalize_obs and batch.obs_codec.vector:

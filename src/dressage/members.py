@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Protocol
 
+from dressage.core.hooks import Hook
 from dressage.errors import DressageError
 from dressage.native.threads import cores
 from dressage.runs.run import Run, is_run
@@ -102,18 +104,29 @@ def train_member(orders: Orders, path: Path, stop: Any = None) -> bool:
     try:
         with cores(1):  # the other members have the rest
             if "resume" in orders:
-                options = {"env": None, "hooks": (), "trust": trust, "stop": stop}
-                train_resumed(Run(path), orders["resume"], **options)
+                run = Run(path)
+                hooks = _hooks(orders, run.config | orders["resume"])
+                options = {"env": None, "hooks": hooks, "trust": trust, "stop": stop}
+                train_resumed(run, orders["resume"], **options)
                 return True
             values = orders["values"]
             resolved = resolve(values["env"], values["algo"], values, trust=trust, use_preset=False)
             resolved.sources.update(orders["sources"])
-            train_new(resolved, path, trust=trust, stop=stop)
+            train_new(resolved, path, trust=trust, stop=stop, hooks=_hooks(orders, values))
             return True
     except DressageError as error:
         if not is_run(path):  # else said in the run's own status
             print(f"{path.name}: {error}", file=sys.stderr, flush=True)
         return False
+
+
+def _hooks(orders: Orders, config: Mapping[str, Any]) -> Sequence[Hook]:
+    """Those that `orders["hooks"]`, the name of a function of ours, makes of the config."""
+    if not orders.get("hooks"):
+        return ()
+    module, _, name = orders["hooks"].partition(":")
+    made: Sequence[Hook] = getattr(importlib.import_module(module), name)(config)
+    return made
 
 
 def _train_in_process(orders: Orders, path: str, lifeline: Connection) -> None:

@@ -25,7 +25,7 @@ from dressage.presets.resolve import Resolved, resolve, unaliased
 from dressage.runs.find import new_run_id, set_last
 from dressage.runs.group import Group, write_group
 from dressage.runs.run import Run, is_run
-from dressage.runs.table import last_row
+from dressage.runs.table import last_events, last_row
 
 POLL_SECONDS = 0.25
 
@@ -49,8 +49,13 @@ class Member:
         return "crashed" if status == "running" else status
 
 
-def train_group(resolved: Resolved, root: Path, *, hooks: Sequence[Hook] = ()) -> Group:
-    """Trains seeds seed … seed + seeds - 1 into `root/<group-id>/<seed>/`."""
+def train_group(
+    resolved: Resolved, root: Path, *, hooks: Sequence[Hook] = (), member_hooks: str = ""
+) -> Group:
+    """Trains seeds seed … seed + seeds - 1 into `root/<group-id>/<seed>/`.
+
+    `member_hooks`: `module:function` of ours that makes a member's own hooks of its config.
+    """
     run = resolved.run
     if run.env.startswith("__main__:") or "<" in run.env:
         raise ConfigError(
@@ -62,7 +67,7 @@ def train_group(resolved: Resolved, root: Path, *, hooks: Sequence[Hook] = ()) -
     seeds = range(run.seed, run.seed + run.seeds)
     path = root / new_run_id(run.env, run.algo, f"{seeds[0]}-{seeds[-1]}", root)
     values = resolved.values() | {"seeds": 1}
-    shared = {"sources": resolved.sources, "trust": True}
+    shared = {"sources": resolved.sources, "trust": True, "hooks": member_hooks}
     members = [
         Member(seed, path / str(seed), {"values": values | {"seed": seed}, **shared})
         for seed in seeds
@@ -74,11 +79,16 @@ def train_group(resolved: Resolved, root: Path, *, hooks: Sequence[Hook] = ()) -
 
 
 def resume_group(
-    group: Group, overrides: Mapping[str, Any], *, hooks: Sequence[Hook], trust: bool
+    group: Group,
+    overrides: Mapping[str, Any],
+    *,
+    hooks: Sequence[Hook],
+    trust: bool,
+    member_hooks: str = "",
 ) -> Group:
     """Resumes every member that has not used its budget; members that never began are begun."""
     asked = unaliased(overrides)
-    orders = {"resume": asked, "trust": trust}
+    orders = {"resume": asked, "trust": trust, "hooks": member_hooks}
     first = group.config
     members = []
     for entry in group.listed:
@@ -87,7 +97,7 @@ def resume_group(
             members.append(Member(entry["seed"], path, orders))
         else:
             values = dict(first) | asked | {"seed": entry["seed"], "seeds": 1}
-            begin = {"values": values, "sources": {}, "trust": trust}
+            begin = {"values": values, "sources": {}, "trust": trust, "hooks": member_hooks}
             members.append(Member(entry["seed"], path, begin))
     wanted = dict(first) | asked
     resolved = resolve(wanted["env"], wanted["algo"], wanted, trust=trust, use_preset=False)
@@ -161,6 +171,14 @@ def _write(path: Path, members: list[Member]) -> None:
 
 def _state(member: Member, budget: int) -> MemberState:
     row = last_row(member.path / "metrics.csv") if is_run(member.path) else {}
-    return MemberState(
-        member.seed, member.status, int(row.get("env_steps", 0)), budget, row, member.path
-    )
+    env_steps = int(row.get("env_steps", 0))
+    said = _said(member.path) if row else ""
+    return MemberState(member.seed, member.status, env_steps, budget, row, member.path, said)
+
+
+def _said(path: Path) -> str:
+    """What was last found out about a run, from the end of its events."""
+    for event in reversed(last_events(path / "events.jsonl")):
+        if event.get("kind") in ("finding", "guard"):
+            return str(event.get("says") or event.get("reason") or "")
+    return ""

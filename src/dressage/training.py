@@ -48,11 +48,12 @@ def train_resumed(
     hooks: Sequence[Hook],
     trust: bool,
     stop: Stop | None = None,
+    member_hooks: str = "",
 ) -> Run | Group:
     if isinstance(run, Group):
         from dressage.seeds import resume_group
 
-        return resume_group(run, overrides, hooks=hooks, trust=trust)
+        return resume_group(run, overrides, hooks=hooks, trust=trust, member_hooks=member_hooks)
     with _stop_on_signals(stop) as stop:
         return _drive(resume_run(run, overrides, env=env, hooks=hooks, trust=trust), stop)
 
@@ -65,9 +66,10 @@ def _drive(session: Session, stop: Stop) -> Run:
         watch_long_episodes(session.trainer)
         outcome = session.trainer.run()
         writer.event("end", session.trainer.clock.env_steps, outcome=outcome)
-        writer.status(
-            "finished" if outcome in ("finished", "stop_at_return") else "stopped", outcome
-        )
+        if outcome in ("finished", "stop_at_return"):
+            writer.status("finished", outcome)
+        else:
+            writer.status("halted" if session.trainer.halted else "stopped", outcome)
     session.close()
     return Run(writer.path)
 

@@ -12,7 +12,7 @@ from dressage.runs.run import Run
 
 # Written by the machine and the moment, not by training.
 EXEMPT_FILES = {"status.json", "system.json", "run.lock", "run.log"}
-EXEMPT_EVENTS = {"resume", "end", "failure"}
+EXEMPT_EVENTS = {"resume", "end", "failure", "finding"}
 
 
 def documents(path: Path) -> dict[str, Any]:

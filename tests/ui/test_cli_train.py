@@ -34,7 +34,7 @@ def test_train_ends_with_one_json_line(cli: Cli, tmp_path: Path) -> None:
     assert result.json["solved"] is False
     assert len(result.out.splitlines()) == 1
     assert "100 %" in result.err
-    assert "dressage report @last" in result.err
+    assert "dressage diagnose @last" in result.err
 
 
 def test_train_without_the_preset(cli: Cli, tmp_path: Path) -> None:

@@ -192,6 +192,9 @@ class RunConfig(Settings):
     )
     eval_episodes: int = Field(10, ge=1, description="episodes of an evaluation during training")
     final_eval_episodes: int = Field(20, ge=0, description="episodes of the evaluation at the end")
+    guard: Annotated[Literal["warn", "stop", "off"], true_means("warn")] = Field(
+        "warn", description="a run that cannot recover: say so, end it, or do not look"
+    )
     stop_at_return: float | None = Field(
         None, description="ends the run when an evaluation reaches it"
     )

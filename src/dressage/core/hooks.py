@@ -23,6 +23,10 @@ class Moment:
     stop: Callable[[str], None]  # ends the run cleanly after this iteration, with a reason
     checkpoint: Callable[[], None]  # asks for a checkpoint after this iteration
     policy: Any = None  # the learner, for those who must look inside
+    event: Callable[..., None] = lambda kind, **data: None  # writes to events.jsonl
+    halt: Callable[[str], None] = lambda reason: None  # as `stop`: a run that cannot recover
+    say: Callable[[str], None] = lambda text: None  # what displays show beside the progress
+    said: str = ""
 
     @property
     def progress(self) -> float:
@@ -34,11 +38,12 @@ class MemberState:
     """How one seed of a group stands, as its files tell."""
 
     seed: int
-    status: str  # waiting, running, finished, stopped, failed, crashed
+    status: str  # waiting, running, finished, stopped, halted, failed, crashed
     env_steps: int
     budget: int
     metrics: Mapping[str, float]  # of its newest row
     path: Path
+    said: str = ""  # beside its progress
 
 
 class Hook:

@@ -103,6 +103,8 @@ class Trainer:
         self.evaluation: Evaluation | None = None  # the newest
         self._unplayed: Any = None  # states of the evaluation's environments before their first use
         self.stop_reason: str | None = None
+        self.halted = False  # stopped as a run that cannot recover
+        self.said = ""  # what displays show beside the progress
         self._save_requested = False
         self._saved_at = -1  # env steps of the newest checkpoint
         self._saved_time = self._durable_time = time.perf_counter()
@@ -136,6 +138,11 @@ class Trainer:
     def request_stop(self, reason: str) -> None:
         """Ends the run after the current iteration, with a checkpoint."""
         self.stop_reason = reason
+
+    def halt(self, reason: str) -> None:
+        """Ends it likewise, as a run that cannot recover."""
+        self.halted = True
+        self.request_stop(reason)
 
     def _iterate(self) -> None:
         clock, recorder, learner = self.clock, self.recorder, self.learner
@@ -408,9 +415,16 @@ class Trainer:
             stop=self.request_stop,
             checkpoint=self._request_save,
             policy=self.learner,
+            event=lambda kind, **data: self.writer.event(kind, self.clock.env_steps, **data),
+            halt=self.halt,
+            say=self._say,
+            said=self.said,
         )
         for method in listening:
             method(moment)
+
+    def _say(self, text: str) -> None:
+        self.said = text
 
     def _request_save(self) -> None:
         self._save_requested = True

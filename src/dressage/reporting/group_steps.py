@@ -19,7 +19,7 @@ FEW = 5
 def group_steps(group: Gathered, outside: list[str]) -> list[Words]:
     steps: list[Words] = []
     name, members = group.id, group.members
-    open_ = [data for data in members if data.state in ("stopped", "crashed", "failed")]
+    open_ = [data for data in members if data.state in ("stopped", "halted", "crashed", "failed")]
     if open_ or group.missing:
         count = len(open_) + len(group.missing)
         resume = Code(f"dressage train --resume {quote(name)}")

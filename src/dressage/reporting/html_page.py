@@ -29,7 +29,14 @@ from dressage.reporting.inline import html_words
 from dressage.reporting.script import SCRIPT, SCRIPT_HASH
 from dressage.reporting.style import STYLE
 
-CHIPS = {"finished": "good", "stopped": "warn", "running": "", "failed": "bad", "crashed": "bad"}
+CHIPS = {
+    "finished": "good",
+    "stopped": "warn",
+    "running": "",
+    "failed": "bad",
+    "crashed": "bad",
+    "halted": "bad",
+}
 POLICY = (
     f"default-src 'none'; style-src 'unsafe-inline'; script-src '{SCRIPT_HASH}'; img-src data:; "
     "base-uri 'none'; form-action 'none'"

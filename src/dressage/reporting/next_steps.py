@@ -86,6 +86,14 @@ def _unfinished(data: RunData) -> Words:
                 resume,
                 ".",
             )
+        case "halted":
+            return (
+                "The guard ended the run because it could not recover: the reason stands in "
+                "section 1. A new run with the cause mended is better than this one; it goes on "
+                "all the same with ",
+                Code(f"{resume} guard=off"),
+                ".",
+            )
         case "running":
             return "The run is still going on: this is its state at the last logged row."
     return ""

@@ -76,10 +76,10 @@ class Group:
 
     @property
     def status(self) -> str:
-        """running while any member is; else failed or crashed if any is; else stopped, finished."""
+        """running while any member is; else failed, crashed, halted or stopped if any is."""
         states = [member.status for member in self.members]
         missing = len(self.listed) - len(states)
-        for state in ("running", "failed", "crashed", "stopped"):
+        for state in ("running", "failed", "crashed", "halted", "stopped"):
             if state in states:
                 return state
         if states and not missing:

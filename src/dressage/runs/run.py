@@ -86,7 +86,8 @@ class Run:
 
     @property
     def status(self) -> str:
-        """running, finished, stopped, failed, or crashed: said to run, but nobody writes it."""
+        """running, finished, stopped, halted (by the guard), failed, or crashed: said to run, but
+        nobody writes it."""
         return str(self.status_details()["state"])
 
     def status_details(self) -> dict[str, Any]:
@@ -97,7 +98,7 @@ class Run:
             details = {"state": "running", "reason": ""}
         if is_locked(self.path):
             return {**details, "state": "running"}
-        if details.get("state") not in ("finished", "stopped", "failed"):
+        if details.get("state") not in ("finished", "stopped", "halted", "failed"):
             return {**details, "state": "crashed"}
         return details
 

@@ -6,6 +6,7 @@ A line that was cut off has no newline and is left out; a damaged line is left o
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,25 @@ def last_row(path: Path, tail_bytes: int = 65_536) -> dict[str, float]:
     if len(cells) != len(names) or cells == names:
         return {}
     return {name: _number(cell) for name, cell in zip(names, cells, strict=True) if cell}
+
+
+def last_events(path: Path, tail_bytes: int = 8_192) -> list[dict[str, Any]]:
+    """The newest whole lines of events.jsonl, from the end of the file only."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - tail_bytes))
+            lines = file.read(tail_bytes).split(b"\n")[:-1]
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue  # cut off at the front
+        if isinstance(entry, dict):
+            found.append(entry)
+    return found
 
 
 def _number(cell: str) -> float:

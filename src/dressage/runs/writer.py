@@ -44,7 +44,7 @@ FORMATS = {"metrics.csv": 1, "episodes.csv": 1, "events.jsonl": 1, "checkpoint":
 EPISODE_COLUMNS = ("env_steps", "return", "length", "ended", "success", "env_index")
 EPISODES_PER_INTERVAL = 100
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-STATES = ("running", "finished", "stopped", "failed")
+STATES = ("running", "finished", "stopped", "halted", "failed")
 LOGS = ("metrics.csv", "episodes.csv", "events.jsonl", "run.log")
 COLUMNS_KEY = "metrics.csv#columns"
 

@@ -18,7 +18,7 @@ from dressage.ui.progress.track import EVALUATION, RETURN
 from dressage.ui.tables import Column, table
 from dressage.ui.text import count, number
 
-STATUSES = ("running", "finished", "stopped", "failed", "crashed")
+STATUSES = ("running", "finished", "stopped", "halted", "failed", "crashed")
 Row = dict[str, Any]
 
 

@@ -109,6 +109,8 @@ def _verdict(found: dict[str, Any]) -> Text:
         reason = found.get("reason")
         if reason in STOPS:
             return Text(f"Stopped by {STOPS[reason]}, with a checkpoint.", "bold yellow")
+        if found["status"] == "halted":
+            return Text(f"Halted by the guard. {reason}", "bold red")
         why = f" ({reason})" if reason else ""
         return Text(f"{found['status'].capitalize()}{why}.", "bold yellow")
     if found["eval_return_mean"] is None:

@@ -19,6 +19,7 @@ STATES: dict[str, State] = {
     "running": "running",
     "finished": "finished",
     "stopped": "stopped",
+    "halted": "stopped",
     "failed": "crashed",
     "crashed": "crashed",
 }

@@ -1,7 +1,8 @@
 """The entry point: turns every way of ending into an exit code and, if need be, one sentence.
 
-0 done; 1 a member of a group failed; 2 a mistake that the user can mend; 3 training failed;
-70 a fault of dressage itself; 130 Ctrl-C; 143 SIGTERM.
+0 done; 1 a member of a group failed, or what --fail-on names was found; 2 a mistake that the user
+can mend; 3 training failed; 4 the guard ended a run that could not recover; 70 a fault of
+dressage itself; 130 Ctrl-C; 143 SIGTERM.
 """
 
 from __future__ import annotations

@@ -106,6 +106,8 @@ def run_view(track: Track, width: int, height: int) -> Group:
     rows = max(LEAST_ROWS, min(MOST_ROWS, height - SUMMARY_ROWS))
     lines += _plot(track, width, rows)
     lines.append(Text(track.event, "dim", no_wrap=True, overflow="ellipsis"))
+    if track.said:
+        lines.append(Text(track.said, "yellow", no_wrap=True, overflow="ellipsis"))
     return Group(*lines)
 
 

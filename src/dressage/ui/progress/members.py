@@ -20,6 +20,7 @@ STATE_STYLES = {
     "running": "cyan",
     "finished": "green",
     "stopped": "yellow",
+    "halted": "red",
     "failed": "red",
     "crashed": "red",
 }
@@ -116,8 +117,17 @@ def members_view(group: GroupTrack, width: int, height: int) -> Group:
     foot.append(f"{count(group.speed.rate())} env steps a second   ")
     foot.append(f"left {duration(group.seconds_left())}   ")
     foot.append(f"elapsed {duration(time.monotonic() - group.began)}")
+    notes = [said_line(group.members)] if any(m.said for m in group.members) else []
     title = Text(group.title or f"{len(group.members)} seeds", "bold", no_wrap=True)
-    return Group(title, table, foot)
+    return Group(title, table, *notes, foot)
+
+
+def said_line(members: Sequence[MemberState]) -> Text:
+    """What is said of the members, most often said first."""
+    said = [member.said for member in members if member.said]
+    most = max(said, key=said.count)
+    line = f"{said.count(most)} of {len(members)} seeds: {most}"
+    return Text(line, "yellow", no_wrap=True, overflow="ellipsis")
 
 
 def _small_bar(progress: float, style: str, width: int) -> Text:

@@ -56,6 +56,8 @@ class PlainProgress(Hook):
         pieces.append(f"{count(track.speed.rate())}/s")
         if track.progress < 1:
             pieces.append(f"{duration(track.seconds_left())} left")
+        if track.said:
+            pieces.append(track.said)
         self._say("  ".join(pieces))
         self._plan_next(track.progress)
 

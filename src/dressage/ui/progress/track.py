@@ -52,6 +52,7 @@ class Track:
     curve: list[tuple[float, float]] = field(default_factory=list)
     evaluations: list[tuple[float, float]] = field(default_factory=list)
     event: str = ""
+    said: str = ""  # of the run, by who watches it
     event_env_steps: int = -1
     speed: Speed = field(default_factory=Speed)
 
@@ -79,7 +80,7 @@ class Track:
 
     def see(self, moment: Moment) -> None:
         self.env_steps, self.budget = moment.env_steps, moment.budget
-        self.wall_seconds = moment.wall_seconds
+        self.wall_seconds, self.said = moment.wall_seconds, moment.said
 
     def row(self, moment: Moment) -> None:
         value = moment.metrics.get(RETURN)

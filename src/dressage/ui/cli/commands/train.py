@@ -85,6 +85,8 @@ def _exit_code(found: dict[str, Any]) -> int:
     members = found.get("members", [found])
     if any(member["status"] in ("failed", "crashed") for member in members):
         return 1
+    if any(member["status"] == "halted" for member in members):
+        return 4
     if any(member["status"] in ("stopped", "waiting") for member in members):
         own = found.get("reason")  # a person's callback that stops a run has done its work
         return {None: 130, "SIGINT": 130, "SIGTERM": 143}.get(own, 0)
@@ -106,4 +108,6 @@ def _next_commands(run: Any, found: dict[str, Any], runs: Any) -> list[str]:
     trust = " --trust" if trusted else ""
     if found["status"] in ("stopped", "crashed"):
         return [f"dressage train --resume {name}{where}{trust}", f"dressage report {name}{where}"]
+    if found["status"] == "halted" or found.get("solved") is False:
+        return [f"dressage diagnose {name}{where}", f"dressage play {name}{where}{trust}"]
     return [f"dressage report {name}{where}", f"dressage play {name}{where}{trust}"]

@@ -330,8 +330,8 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     ),
     "DAT007": (view({"batch_size": 4}), view({"batch_size": 64})),
     "DAT008": (
-        view({"batch_size": 16_384}, updates=STEPS / 3000),
-        view({"batch_size": 16_384}, updates=STEPS),
+        view(epochs_done=2.0, updates=STEPS / 1000),
+        view(epochs_done=2.0, updates=STEPS / 20),
     ),
     "DAT009": (view(epochs_done=100.0), view(epochs_done=10.0)),
     "DAT010": (view(iterations=STEPS / 8), view(iterations=STEPS / 2048)),
@@ -345,7 +345,7 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(reward_mean=1.0),
     ),
     "ENV007": (
-        view(ep_len_mean=np.where(STEPS < 2500, 80.0, 1.0)),
+        view(ep_len_mean=np.where(STEPS < 2500, 80.0, 4.0)),
         view(ep_len_mean=np.ones(T)),
     ),
     "ENV008": (
@@ -381,15 +381,40 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(ep_rew_mean=20 + 400 * np.exp(-(((STEPS - 25_000) / 15_000) ** 2)) + NOISE),
     ),
     "PRO009": (
-        view(
-            ep_rew_mean=np.where(STEPS < 38_000, 20 + STEPS / 200 + 5 * NOISE, 210.0),
-            threshold=475.0,
-        ),
-        view(ep_rew_mean=20 + STEPS / 200 + 5 * NOISE, threshold=475.0),
+        view(ep_rew_mean=FLAT, threshold=475.0),
+        view(ep_rew_mean=RISING, threshold=475.0),
+    ),
+    "OPT020": (
+        view(kl_divergence=np.where(STEPS < 6000, 0.8, 0.01)),
+        view(kl_divergence=0.02),
+    ),
+    "OPT021": (
+        view(algo="dqn", **{"train/metrics/weight_norm/q": np.where(STEPS < 40_000, 60.0, 14.0)}),
+        view(algo="dqn", **{"train/metrics/weight_norm/q": np.linspace(14, 150, T)}),
+    ),
+    "VAL022": (
+        view(algo="dqn", q_max=np.linspace(4000, 50, T), **STEADY),
+        view(algo="dqn", q_max=np.linspace(0.2, 90, T), **STEADY),
+    ),
+    "DAT013": (
+        view(algo="dqn", buffer_fill=(STEPS % 40_000) / 60_000),
+        view(algo="dqn", buffer_fill=STEPS / 60_000),
+    ),
+    "ENV011": (
+        view(truncated_share=1.0, ep_len_mean=50.0),
+        view(truncated_share=1.0, ep_len_mean=500.0),
     ),
     "EVA002": (
-        view(ep_rew_mean=FLAT, **{"val/roll/ep_rew_mean": 450.0, "train/roll/ep_rew_std": 15.0}),
-        view(ep_rew_mean=RISING, **{"val/roll/ep_rew_mean": 450.0, "train/roll/ep_rew_std": 40.0}),
+        view(
+            algo="dqn",
+            ep_rew_mean=FLAT,
+            **{"val/roll/ep_rew_mean": 450.0, "train/roll/ep_rew_std": 15.0},
+        ),
+        view(
+            algo="dqn",
+            ep_rew_mean=RISING,
+            **{"val/roll/ep_rew_mean": 450.0, "train/roll/ep_rew_std": 40.0},
+        ),
     ),
     "EVA003": (
         view(ep_rew_mean=RISING, **{"val/roll/ep_rew_mean": RISING / 50}),

@@ -16,9 +16,15 @@ from dressage.runs.table import Array
 from dressage.runs.view import Episodes, RunView, Series
 
 FEWEST = 5  # measured cells below which nothing is said
+FEW_ROWS = 50  # below which a log has surely not been thinned
 MOST_ROWS = 4000  # of a series that rules look at; longer ones are thinned once
 AGENT = re.compile(r"(agent|policy|player|team)[_ -]?\w+", re.IGNORECASE)
 RETURN = re.compile(r"(return|reward|score)", re.IGNORECASE)
+# Actions to choose from in well-known tasks, for logs that do not say.
+CHOICES = {
+    "CartPole": 2, "MountainCar": 3, "Acrobot": 3, "LunarLander": 4, "FrozenLake": 4,
+    "CliffWalking": 4, "Taxi": 6, "Blackjack": 2,
+}  # fmt: skip
 VALUE_LOSSES = ("train/loss/value", "train/loss/critic", "train/loss/td")
 
 
@@ -64,7 +70,9 @@ def thinned(values: Array, most: int = 200) -> Array:
     are nearer to that, and cheaper."""
     if len(values) <= most:
         return values
-    return np.array([block.mean() for block in np.array_split(values, most)])
+    edges = np.linspace(0, len(values), most + 1).astype(np.int64)
+    means: Array = np.add.reduceat(values, edges[:-1]) / np.diff(edges)
+    return means
 
 
 def returns(run: RunView) -> Series:
@@ -135,7 +143,8 @@ def largest_spike(series: Series, begin: float = 0.1) -> tuple[float, float]:
     above = values - around
     at_most = int(above.argmax())
     spread = max(robust_deviation(above), 1e-3 * float(np.median(np.abs(values))), 1e-12)
-    base = max(abs(float(around[at_most])), 1e-12)
+    # A loss that has converged to nearly nothing leaps without harm: its usual level counts too.
+    base = max(abs(float(around[at_most])), float(np.quantile(np.abs(part(series)), 0.75)), 1e-12)
     return float(above[at_most]) / spread, float(values[at_most]) / base
 
 
@@ -200,7 +209,12 @@ def choices(run: RunView) -> int | None:
         if len(sizes) == 1 and isinstance(sizes[0], int):
             return sizes[0]
     found = re.search(r"Discrete\((\d+)", str(run.spec.get("action_space", "")))
-    return int(found[1]) if found else None
+    return int(found[1]) if found else CHOICES.get(task(run))
+
+
+def task(run: RunView) -> str:
+    """The name of the environment without its version."""
+    return re.sub(r"-v\d+$", "", run.env or "")
 
 
 def bounds(run: RunView) -> tuple[Array, Array] | None:
@@ -229,11 +243,13 @@ class Counts(NamedTuple):
 
 def counts(run: RunView) -> Counts:
     """From the counters of the log, else from the config."""
-    rounds, steps = run["train/cnt/iterations"], math.nan
+    rounds, rows, steps = run["train/cnt/iterations"], run["train/loss/policy"], math.nan
     if len(rounds.values) >= 2 and rounds.values[-1] > rounds.values[0]:
         steps = float(np.ptp(rounds.env_steps)) / float(rounds.values[-1] - rounds.values[0])
     else:
         steps = number(run, "n_steps") * number(run, "n_envs")
+    if math.isnan(steps) and 2 <= len(rows.values) < FEW_ROWS:
+        steps = float(np.median(np.diff(rows.env_steps)))  # one row a round, as most libraries log
     done, epochs = run["updates"], median(run["train/metrics/epochs_done"])
     if math.isnan(epochs):
         passes = run["train/cnt/epochs"]
@@ -241,13 +257,13 @@ def counts(run: RunView) -> Counts:
             epochs = float(np.ptp(passes.values)) / max(float(np.ptp(rounds.values)), 1.0)
         else:
             epochs = number(run, "n_epochs")
-    updates = math.nan
+    pace = math.nan  # updates for each env step
     if len(done.values) >= 2 and np.ptp(done.env_steps) > 0:
-        updates = float(np.ptp(done.values)) / float(np.ptp(done.env_steps)) * steps
+        pace = float(np.ptp(done.values)) / float(np.ptp(done.env_steps))
     batch = number(run, "batch_size")
-    if math.isnan(batch) and updates > 0 and epochs > 0:
-        batch = steps * epochs / updates
-    return Counts(steps, updates, epochs, batch)
+    if math.isnan(batch) and pace > 0 and epochs > 0:
+        batch = epochs / pace
+    return Counts(steps, pace * steps, epochs, batch)
 
 
 def horizon(run: RunView) -> float:

@@ -42,7 +42,7 @@ class ActionBoundsOutsideRange(Rule):
         "action-range-unnormalised": 0.9,
         "action-space-degenerate": 0.95,
         "action-saturation": 0.5,
-        "healthy": 0.01,
+        "healthy": 0.002,
     }
 
     def can_see(self, run: RunView) -> bool:

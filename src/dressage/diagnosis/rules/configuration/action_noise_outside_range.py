@@ -40,7 +40,7 @@ class ActionNoiseOutsideRange(Rule):
     expected = {
         "no-action-noise": 0.95,
         "action-noise-too-large": 0.95,
-        "healthy": 0.005,
+        "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:

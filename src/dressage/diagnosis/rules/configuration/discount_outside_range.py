@@ -43,7 +43,7 @@ class DiscountOutsideRange(Rule):
         "gamma-too-low": 0.95,
         "gamma-too-high": 0.95,
         "discount-misapplied": 0.02,
-        "healthy": 0.01,
+        "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:

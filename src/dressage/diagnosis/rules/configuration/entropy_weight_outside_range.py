@@ -40,7 +40,7 @@ class EntropyWeightOutsideRange(Rule):
         "entropy-bonus-too-high": 0.9,
         "action-std-explosion": 0.6,
         "entropy-collapse": 0.4,
-        "healthy": 0.005,
+        "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:

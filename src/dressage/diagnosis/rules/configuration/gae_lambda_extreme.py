@@ -38,7 +38,7 @@ class GaeLambdaExtreme(Rule):
     thresholds = {"low": Threshold(0.5, "guess")}
     expected = {
         "gae-lambda-extreme": 0.95,
-        "healthy": 0.01,
+        "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:

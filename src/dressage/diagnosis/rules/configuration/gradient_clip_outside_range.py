@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dressage.diagnosis.look import number
+from dressage.diagnosis.look import median, members, number
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -19,7 +19,8 @@ class GradientClipOutsideRange(Rule):
         max_grad_norm.
 
     Threshold and source
-        Below 0.01, or none or above 100 on-policy (guess; 0.5 is usual).
+        Below 0.01, or none or above 100 on-policy where gradients are above 20 (guess; 0.5
+        is usual).
 
     Prescription
         max_grad_norm 0.5 on-policy, 10 for action values.
@@ -36,11 +37,15 @@ class GradientClipOutsideRange(Rule):
     name = "gradient-clip-outside-range"
     family = "configuration"
     severity = "medium"
-    thresholds = {"low": Threshold(0.01, "guess"), "high": Threshold(100.0, "guess")}
+    thresholds = {
+        "low": Threshold(0.01, "guess"),
+        "high": Threshold(100.0, "guess"),
+        "norm": Threshold(20.0, "guess"),
+    }
     expected = {
         "grad-clip-too-tight": 0.95,
         "grad-clip-missing": 0.95,
-        "healthy": 0.02,
+        "healthy": 0.002,
     }
 
     def can_see(self, run: RunView) -> bool:
@@ -48,9 +53,11 @@ class GradientClipOutsideRange(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         value = number(run, "max_grad_norm")
-        off = run.family == "on-policy" and (
-            value > self.bound("high") or ("max_grad_norm" in run.config and math.isnan(value))
-        )
+        norms = members(run, "train/metrics/grad_norm/*")
+        largest = max((m for s in norms.values() if (m := median(s)) == m), default=math.inf)
+        loose = value > self.bound("high") or math.isnan(value)
+        off = "max_grad_norm" in run.config and run.family == "on-policy" and loose
+        off = off and largest > self.bound("norm")
         if not (value < self.bound("low") or off):
             return None
         return self.found(

@@ -17,7 +17,7 @@ class LearningRateBelowRange(Rule):
         The learning rate at its start, as logged or as configured.
 
     Threshold and source
-        Below 1e-6 at the start of the run (guess; 1e-5 to 1e-3 is usual [ML]).
+        Below 5e-6 at the start of the run (guess; 1e-5 to 1e-3 is usual [ML]).
 
     Prescription
         3e-4.
@@ -34,7 +34,7 @@ class LearningRateBelowRange(Rule):
     family = "configuration"
     severity = "high"
     either = ("learning_rate", "train/hp/lr")
-    thresholds = {"rate": Threshold(1e-6, "guess")}
+    thresholds = {"rate": Threshold(5e-6, "guess")}
     expected = {
         "lr-too-low": 0.9,
         "healthy": 0.005,

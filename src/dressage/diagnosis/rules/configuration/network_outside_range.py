@@ -39,7 +39,7 @@ class NetworkOutsideRange(Rule):
         "network-too-small": 0.9,
         "network-too-deep": 0.9,
         "activation-choice": 0.6,
-        "healthy": 0.01,
+        "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:

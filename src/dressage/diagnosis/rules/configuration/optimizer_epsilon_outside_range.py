@@ -38,7 +38,7 @@ class OptimizerEpsilonOutsideRange(Rule):
     thresholds = {"eps": Threshold(0.001, "guess")}
     expected = {
         "optimizer-eps": 0.95,
-        "healthy": 0.003,
+        "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:

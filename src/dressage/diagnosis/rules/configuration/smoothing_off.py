@@ -37,7 +37,7 @@ class SmoothingOff(Rule):
     settings = ("policy_delay", "target_policy_noise")
     expected = {
         "td3-smoothing-off": 0.95,
-        "healthy": 0.001,
+        "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:

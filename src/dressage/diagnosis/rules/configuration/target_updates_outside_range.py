@@ -48,7 +48,7 @@ class TargetUpdatesOutsideRange(Rule):
         "target-updates-too-often": 0.9,
         "target-updates-too-rarely": 0.9,
         "target-tau-extreme": 0.9,
-        "healthy": 0.01,
+        "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:

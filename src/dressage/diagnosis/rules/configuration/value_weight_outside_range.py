@@ -40,7 +40,7 @@ class ValueWeightOutsideRange(Rule):
         "critic-too-weak": 0.9,
         "critic-dominates": 0.4,
         "value-lr-mismatch": 0.1,
-        "healthy": 0.003,
+        "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:

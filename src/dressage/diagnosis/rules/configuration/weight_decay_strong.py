@@ -38,7 +38,7 @@ class WeightDecayStrong(Rule):
     thresholds = {"decay": Threshold(0.01, "guess")}
     expected = {
         "weight-decay-too-strong": 0.9,
-        "healthy": 0.003,
+        "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -21,7 +21,7 @@ class BatchesHuge(Rule):
         updates.
 
     Threshold and source
-        At least 4,096 transitions and fewer than 500 updates in the run (guess; the noise
+        At least 500 transitions and fewer than 400 updates in the run (guess; the noise
         scale of small tasks is below a thousand).
 
     Prescription
@@ -39,11 +39,11 @@ class BatchesHuge(Rule):
     family = "data"
     severity = "medium"
     either = ("batch_size", "train/metrics/epochs_done")
-    thresholds = {"batch": Threshold(4096.0, "guess"), "updates": Threshold(500.0, "guess")}
+    thresholds = {"batch": Threshold(500.0, "guess"), "updates": Threshold(400.0, "guess")}
     expected = {
         "batch-too-large": 0.9,
-        "rollout-too-long": 0.6,
-        "budget-too-small": 0.05,
+        "rollout-too-long": 0.5,
+        "budget-too-small": 0.1,
         "healthy": 0.01,
     }
 
@@ -51,9 +51,7 @@ class BatchesHuge(Rule):
         round_ = counts(run)
         done = end(run["updates"]) if run["updates"] else math.nan
         if math.isnan(done) and round_.env_steps > 0:
-            done = (
-                run.env_steps / round_.env_steps * round_.env_steps * round_.epochs / round_.batch
-            )
+            done = run.env_steps * round_.epochs / round_.batch
         if not (round_.batch >= self.bound("batch") and done < self.bound("updates")):
             return None
         return self.found(

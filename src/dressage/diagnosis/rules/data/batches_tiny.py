@@ -38,7 +38,7 @@ class BatchesTiny(Rule):
     thresholds = {"batch": Threshold(16.0, "guess")}
     expected = {
         "batch-too-small": 0.95,
-        "rollout-too-short": 0.2,
+        "rollout-too-short": 0.6,
         "healthy": 0.005,
     }
 

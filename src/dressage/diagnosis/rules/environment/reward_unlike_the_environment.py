@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 
-from dressage.diagnosis.look import median, returns
+from dressage.diagnosis.look import median, returns, task
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -38,7 +37,7 @@ class RewardUnlikeTheEnvironment(Rule):
         environment documents.
 
     Threshold and source
-        Outside of the range by over a fifth of its size (the environment’s documentation).
+        Of the other sign, or outside of the documented range by a factor of five (guess).
 
     Prescription
         Look at the wrappers between environment and log: sign, scale, normalisation.
@@ -55,7 +54,7 @@ class RewardUnlikeTheEnvironment(Rule):
     family = "environment"
     severity = "high"
     needs = ("train/roll/ep_len_mean",)
-    thresholds = {"share": Threshold(0.2, "guess")}
+    thresholds = {"times": Threshold(5.0, "guess")}
     expected = {
         "reward-sign-flipped": 0.85,
         "reward-scale-too-large": 0.85,
@@ -63,8 +62,8 @@ class RewardUnlikeTheEnvironment(Rule):
         "logged-reward-normalised": 0.85,
         "reward-uninformative": 0.5,
         "reward-scale-vs-alpha": 0.6,
-        "reward-hacking": 0.5,
-        "critic-dominates": 0.4,
+        "reward-hacking": 0.7,
+        "critic-dominates": 0.1,
         "reward-noise": 0.1,
         "nan-input": 0.05,
         "grad-clip-missing": 0.2,
@@ -73,18 +72,21 @@ class RewardUnlikeTheEnvironment(Rule):
     }
 
     def can_see(self, run: RunView) -> bool:
-        return super().can_see(run) and re.sub(r"-v\d+$", "", run.env or "") in REWARDS
+        return super().can_see(run) and task(run) in REWARDS
 
     def check(self, run: RunView) -> Finding | None:
-        known = REWARDS.get(re.sub(r"-v\d+$", "", run.env or ""))
+        known = REWARDS.get(task(run))
         earned, lengths = median(returns(run)), median(run["train/roll/ep_len_mean"])
         if not run["train/roll/ep_rew_mean"]:
             lengths = median(run["val/roll/ep_len_mean"])
         if known is None or not lengths > 0 or math.isnan(earned):
             return None
         reward, (low, high) = earned / lengths, known
-        slack = self.bound("share") * max(abs(low), abs(high))
-        if low - slack <= reward <= high + slack:
+        most, least = max(abs(low), abs(high)), min(abs(low), abs(high))
+        turned = (high <= 0 and reward > 0.1 * most) or (low >= 0 and reward < -0.1 * most)
+        times = self.bound("times")
+        small = (low > 0 or high < 0) and abs(reward) < least / times
+        if not (turned or small or abs(reward) > times * most):
             return None
         return self.found(
             f"Rewards are {reward:.3g} a step on average; {run.env} gives {low:g} to {high:g}.",

@@ -53,11 +53,11 @@ class EvaluationFarBelowTraining(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         train, spread = run["train/roll/ep_rew_mean"], run["train/roll/ep_rew_std"]
-        trained, held_out = (
-            median(train, 0.8),
-            float(np.median(part(run["val/roll/ep_rew_mean"], 0.6))),
-        )
-        deviation = median(spread, 0.8) if spread else float(np.std(part(train, 0.5)))
+        evaluations, late = part(run["val/roll/ep_rew_mean"], 0.6), part(train, 0.5)
+        if not len(evaluations) or not len(late):
+            return None
+        trained, held_out = median(train, 0.8), float(np.median(evaluations))
+        deviation = median(spread, 0.8) if spread else float(np.std(late))
         deviation = max(deviation, 0.05 * abs(trained))
         if not held_out < trained - self.thresholds["deviations"].value * deviation:
             return None

@@ -39,8 +39,8 @@ class EntropyStartsLow(Rule):
     needs = ("train/metrics/entropy",)
     thresholds = {"share": Threshold(0.8, "guess")}
     expected = {
-        "bad-initialisation": 0.9,
-        "lr-too-high": 0.35,
+        "bad-initialisation": 0.85,
+        "lr-too-high": 0.45,
         "obs-unnormalised": 0.4,
         "loaded-model-ignored": 0.02,
         "output-activation": 0.1,

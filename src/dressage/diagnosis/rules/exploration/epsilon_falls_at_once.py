@@ -52,7 +52,7 @@ class EpsilonFallsAtOnce(Rule):
             return None
         high, low = float(values[0]), float(values.min())
         span = max(rate.env_steps[-1], run.budget or 0.0)
-        near = np.flatnonzero(values <= low + 0.1 * (1.0 - low))
+        near = np.flatnonzero(values <= low + 0.1 * max(0.0, 1.0 - low))
         place = float(rate.env_steps[near[0]]) / span
         if not (high > 0.0 and low < 0.5 and place < self.bound("place")):
             return None

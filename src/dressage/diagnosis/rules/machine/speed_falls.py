@@ -58,7 +58,7 @@ class SpeedFalls(Rule):
             return None
         falling = sum(levels[i + 1] < 0.95 * levels[i] for i in range(4))
         share = levels[-1] / levels[0]
-        if not (share < self.bound("share") and falling >= 3):
+        if not (share < self.bound("share") and falling == 4):
             return None
         return self.found(
             f"The run makes {levels[-1]:.3g} env steps a second, and made {levels[0]:.3g}.",

@@ -43,6 +43,10 @@ class GradientsAlwaysClipped(Rule):
     }
     expected = {
         "grad-clip-too-tight": 0.85,
+        "lr-too-low": 0.55,
+        "optimizer-choice": 0.55,
+        "optimizer-eps": 0.5,
+        "critic-too-weak": 0.1,
         "reward-scale-too-large": 0.8,
         "critic-dominates": 0.8,
         "q-divergence": 0.5,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST
 from dressage.diagnosis.rule import Finding, Rule
 from dressage.runs.view import RunView
+
+NOT_A_NUMBER = re.compile(r"\bnan\b|not finite|not a number|\binf\b", re.IGNORECASE)
 
 
 class NumbersNotFinite(Rule):
@@ -45,6 +49,7 @@ class NumbersNotFinite(Rule):
         "train/loss/td",
         "train/loss/critic",
         "train/loss/total",
+        "train/roll/ep_rew_mean",
     )
     expected = {
         "nan-input": 0.85,
@@ -70,6 +75,16 @@ class NumbersNotFinite(Rule):
                         name,
                         rows=int(bad.sum()),
                     )
+        said = [*run.notes, *run.log_lines[-50:]]
+        told = (
+            next((s for s in said if NOT_A_NUMBER.search(s)), None)
+            if run.state == "crashed"
+            else None
+        )
+        if told is not None:
+            return self.found(
+                f"The run ended after {run.env_steps:,.0f} env steps: {told.strip()[:200]}."
+            )
         if not skipped > 0:
             return None
         return self.found(

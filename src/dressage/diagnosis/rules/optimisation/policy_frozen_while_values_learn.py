@@ -42,6 +42,10 @@ class PolicyFrozenWhileValuesLearn(Rule):
     thresholds = {"kl": Threshold(1e-05, "guess")}
     expected = {
         "dead-policy-gradient": 0.85,
+        "lr-too-high": 0.2,
+        "entropy-collapse": 0.25,
+        "bad-initialisation": 0.2,
+        "policy-loss-sign": 0.1,
         "critic-dominates": 0.3,
         "grad-clip-too-tight": 0.3,
         "lr-too-low": 0.15,

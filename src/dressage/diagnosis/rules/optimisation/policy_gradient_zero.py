@@ -42,8 +42,9 @@ class PolicyGradientZero(Rule):
     expected = {
         "dead-policy-gradient": 0.9,
         "features-frozen": 0.1,
-        "lr-too-high": 0.05,
-        "entropy-collapse": 0.1,
+        "lr-too-high": 0.25,
+        "entropy-collapse": 0.2,
+        "policy-loss-sign": 0.2,
         "actor-saturation": 0.15,
         "bad-initialisation": 0.1,
         "no-exploration": 0.02,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import median, members
+from dressage.diagnosis.look import median, members, start
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -18,14 +18,14 @@ class UpdatesLargeBesideWeights(Rule):
         after the first tenth.
 
     Threshold and source
-        Above 1e-2 in the median (guess; about 1e-3 is usual [KA]).
+        Above 1e-2 in the median after the first tenth, or above 5e-2 in the first rows
+        (guess; about 1e-3 is usual [KA]).
 
     Prescription
         Divide the learning rate by three to ten.
 
     Known false alarms
-        Very small networks; networks that begin at zero, which is why the beginning is left
-        out.
+        Very small networks; networks that begin at zero.
 
     References
         Karpathy, CS231n.
@@ -36,7 +36,7 @@ class UpdatesLargeBesideWeights(Rule):
     family = "optimisation"
     severity = "high"
     needs = ("train/metrics/update_to_weight/*",)
-    thresholds = {"ratio": Threshold(0.01, "guess")}
+    thresholds = {"ratio": Threshold(0.01, "guess"), "start": Threshold(0.05, "guess")}
     expected = {
         "lr-too-high": 0.75,
         "optimizer-state-corrupted": 0.2,
@@ -52,10 +52,12 @@ class UpdatesLargeBesideWeights(Rule):
         moves = members(run, "train/metrics/update_to_weight/*")
         moves.pop("alpha", None)
         most = max((m for s in moves.values() if (m := median(s, 0.1)) == m), default=0.0)
-        if not most > self.bound("ratio"):
+        first = max((start(s) for s in moves.values()), default=0.0)
+        if not (most > self.bound("ratio") or first > self.bound("start")):
             return None
+        most = max(most, first)
         return self.found(
-            f"An update is {most:.2g} of its weights in the median; 1e-3 is usual.",
+            f"An update is {most:.2g} of its weights; 1e-3 is usual.",
             "train/metrics/update_to_weight/*",
             update_to_weight=most,
         )

@@ -6,6 +6,7 @@ import numpy as np
 
 from dressage.diagnosis.look import median, part, returns, rises
 from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.math.summary import moving_median
 from dressage.runs.view import RunView
 
 
@@ -77,10 +78,8 @@ class ReturnFellFromItsBest(Rule):
         if len(values) < 20:
             return None
         window = max(3, len(values) // 20)
-        smooth = np.array(
-            [np.median(values[i : i + window]) for i in range(len(values) - window + 1)]
-        )
-        early, best, late = median(series, 0.0, 0.1), float(smooth.max()), median(series, 0.9)
+        best = float(moving_median(values, window).max())
+        early, late = median(series, 0.0, 0.1), median(series, 0.9)
         rise = best - early
         if not rise > 3.0 * float(np.std(part(series, 0.0, 0.1))) or rises(series, 0.5):
             return None

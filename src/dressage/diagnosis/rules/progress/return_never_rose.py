@@ -126,7 +126,7 @@ class ReturnNeverRose(Rule):
         if len(part(series)) < 10:
             return None
         early, late = median(series, 0.0, 0.3), median(series, 0.7)
-        if late - early > self.thresholds["deviations"].value * early_spread(run):
+        if not late - early <= self.bound("deviations") * early_spread(run):
             return None
         return self.found(
             f"The return was {early:.4g} in the first third of the run and is {late:.4g} in the "

@@ -70,7 +70,7 @@ class ReturnSwingsLate(Rule):
             return None
         smooth = moving_median(values, max(3, len(values) // 30))
         first = median(curve, 0.0, 0.1)
-        rise = float(whole.max()) - first
+        rise = max(float(whole.max()) - first, 1e-12)
         if not rise > 2.0 * early_spread(run):
             return None
         turns = swings(smooth, self.bound("share") * rise)

@@ -57,8 +57,11 @@ class ValuesSeeFewSteps(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         steps, length = horizon(run), episode_length(run)
-        explained = run["train/metrics/explained_variance"]
-        if explained and not median(explained, 0.5) > 0.3:
+        target, value = (
+            median(run["train/roll/return_mean"], 0.5),
+            median(run["train/roll/value_mean"], 0.5),
+        )
+        if abs(target - value) > 0.3 * abs(target):
             return None
         if not (0.0 < steps < self.bound("steps") and steps < self.bound("share") * length):
             return None

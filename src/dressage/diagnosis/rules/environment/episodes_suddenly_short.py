@@ -9,8 +9,8 @@ from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
 
-class EpisodesLastOneStep(Rule):
-    """After the first episodes, all others end at once.
+class EpisodesSuddenlyShort(Rule):
+    """After the first episodes, all others end after the same few steps.
 
     Why it hurts
         The environment still believes that its time is up.
@@ -19,26 +19,28 @@ class EpisodesLastOneStep(Rule):
         The lengths of episodes, or their mean.
 
     Threshold and source
-        Nine of ten of at most two steps, after longer ones (guess).
+        Nine of ten of the same length of at most 10 steps, after some of twice that
+        (guess).
 
     Prescription
         Reset every counter in reset().
 
     Known false alarms
-        Tasks of one step: there the first episodes are short too.
+        Tasks of a few steps: there the first episodes are short too.
 
     References
         banana-gym issue 4.
     """
 
     id = "ENV007"
-    name = "episodes-last-one-step"
+    name = "episodes-suddenly-short"
     family = "environment"
     severity = "critical"
     needs = ("train/roll/ep_len_mean",)
-    thresholds = {"share": Threshold(0.9, "guess")}
+    thresholds = {"share": Threshold(0.9, "guess"), "steps": Threshold(10.0, "guess")}
     expected = {
         "env-not-reset": 0.95,
+        "truncation-as-termination": 0.02,
         "healthy": 0.001,
     }
 
@@ -48,16 +50,17 @@ class EpisodesLastOneStep(Rule):
             lengths = part(run["train/roll/ep_len_mean"])
         if len(lengths) < 4 * FEWEST:
             return None
-        first, rest = (
-            float(lengths[: max(3, len(lengths) // 100)].max()),
-            lengths[len(lengths) // 5 :],
-        )
-        short = float((rest <= 2.0).mean())
-        if not (short > self.bound("share") and first > 4.0):
+        rest = lengths[len(lengths) // 3 :]
+        usual, longest = float(np.median(rest)), float(lengths[: len(lengths) // 5 + 1].max())
+        same = float((np.abs(rest - usual) < 0.5).mean())
+        if not (
+            usual <= self.bound("steps") and same > self.bound("share") and longest >= 2 * usual
+        ):
             return None
         return self.found(
-            f"{short:.0%} of the later episodes have at most two steps; one of the first "
-            f"had {first:.0f}.",
+            f"{same:.0%} of the later episodes have {usual:.0f} steps; one of the first had "
+            f"{longest:.0f}.",
             "train/roll/ep_len_mean",
-            share=short,
+            share=same,
+            steps=usual,
         )

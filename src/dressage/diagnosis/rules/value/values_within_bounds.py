@@ -9,19 +9,19 @@ from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
 
-class ValuesNeverNegative(Rule):
-    """Predicted values are never negative though returns are.
+class ValuesWithinBounds(Rule):
+    """Predicted values stay within bounds that the returns do not.
 
     Why it hurts
-        An output that cannot be negative cannot predict such returns: every advantage is
-        then biased.
+        An output that cannot be negative, or beyond one, cannot predict such returns: every
+        advantage is then biased.
 
     Evidence
         The mean prediction and the mean target over the run.
 
     Threshold and source
-        Targets below zero in 80 % of the run, and no prediction below a hundredth of them
-        (guess).
+        Targets below zero in 80 % of the run and no prediction below a thousandth of them,
+        or targets beyond 3 and predictions that stop between 0.8 and 1 (guess).
 
     Prescription
         A linear output: no activation after the last layer.
@@ -34,11 +34,11 @@ class ValuesNeverNegative(Rule):
     """
 
     id = "VAL004"
-    name = "values-never-negative"
+    name = "values-within-bounds"
     family = "value"
     severity = "critical"
     either = ("train/roll/value_mean", "train/metrics/q_mean")
-    thresholds = {"share": Threshold(0.01, "guess")}
+    thresholds = {"share": Threshold(0.001, "guess")}
     expected = {
         "output-activation": 0.95,
         "critic-too-weak": 0.35,
@@ -60,13 +60,18 @@ class ValuesNeverNegative(Rule):
         values, targets = part(predicted, 0.1), part(target, 0.1)
         if len(values) < FEWEST or len(targets) < FEWEST:
             return None
-        level = float(np.median(targets))
-        if not (level < -0.5 and (targets < 0).mean() > 0.8):
-            return None
-        if not values.min() > self.bound("share") * level:
+        level, most = float(np.median(targets)), float(np.abs(values).max())
+        negative = level < -0.5 and float((targets < 0).mean()) > 0.8
+        above = negative and values.min() > self.bound("share") * min(level, -1.0)
+        squashed = (
+            abs(level) > 3.0 and 0.8 < most <= 1.001 and float(np.median(np.abs(values))) > 0.5
+        )
+        if not (above or squashed):
             return None
         return self.found(
-            f"Predictions stay at {values.min():.2g} or above while their targets are {level:.3g}.",
+            f"Predictions stay between {values.min():.2g} and {values.max():.2g} while "
+            "their targets are "
+            f"{level:.3g}.",
             "train/roll/value_mean",
             lowest=float(values.min()),
             target=level,

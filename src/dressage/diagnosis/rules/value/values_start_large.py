@@ -1,0 +1,68 @@
+"""VAL022."""
+
+from __future__ import annotations
+
+from dressage.diagnosis.look import start
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class ValuesStartLarge(Rule):
+    """The untrained values are far larger than the rewards.
+
+    Why it hurts
+        What is learned must first undo them, and until then the policy follows noise.
+
+    Evidence
+        The predicted values and TD errors of the first rows over the size of the reward a
+        step.
+
+    Threshold and source
+        More than 15 times the reward (guess; well below one with usual initial weights).
+
+    Prescription
+        Usual initial weights; inputs on a scale near one.
+
+    Known false alarms
+        Runs that go on from trained weights.
+
+    References
+        RLExplorer looks at initial weights too.
+    """
+
+    id = "VAL022"
+    name = "values-start-large"
+    family = "value"
+    severity = "high"
+    needs = ("train/roll/reward_std", "train/roll/reward_mean")
+    either = ("train/metrics/q_max", "train/roll/value_mean")
+    thresholds = {"times": Threshold(15.0, "guess")}
+    expected = {
+        "bad-initialisation": 0.85,
+        "obs-unnormalised": 0.6,
+        "lr-too-high": 0.35,
+        "q-divergence": 0.25,
+        "reward-scale-too-small": 0.25,
+        "image-scaling": 0.4,
+        "terminal-not-stored": 0.1,
+        "updates-too-many": 0.15,
+        "learning-starts-misplaced": 0.02,
+        "sac-alpha-too-high": 0.3,
+        "sac-alpha-explodes": 0.1,
+        "reward-scale-vs-alpha": 0.1,
+        "actor-saturation": 0.35,
+        "healthy": 0.01,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        reward = max(start(run["train/roll/reward_std"]), abs(start(run["train/roll/reward_mean"])))
+        first = run["train/metrics/q_max"] or run["train/roll/value_mean"]
+        level = abs(start(first))
+        if run.restarts or not (reward > 0 and level > self.bound("times") * reward):
+            return None
+        return self.found(
+            f"The first predictions reach {level:.3g} beside rewards of {reward:.3g}.",
+            "train/metrics/q_max",
+            predicted=level,
+            reward=reward,
+        )

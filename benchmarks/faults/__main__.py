@@ -19,7 +19,10 @@ def main() -> None:
     maker = commands.add_parser("generate", help="make the runs that are not there yet")
     maker.add_argument("--minutes", type=float, default=20.0)
     maker.add_argument("--only", help="keys that contain this word")
+    others = commands.add_parser("sb3", help="make the runs of Stable-Baselines3")
+    others.add_argument("--minutes", type=float, default=20.0)
     commands.add_parser("admit", help="which faults hurt")
+    commands.add_parser("compact", help="fewer shards, without runs that are out of date")
     commands.add_parser("show", help="count what is stored")
     given = parser.parse_args()
     if given.command == "generate":
@@ -28,10 +31,22 @@ def main() -> None:
 
         wanted = (job for job in jobs() if given.only is None or given.only in job.key)
         print(generate(wanted, given.minutes), "runs made")
+    elif given.command == "sb3":
+        from benchmarks.faults import sb3_runs
+
+        print(sb3_runs.generate(given.minutes), "runs made")
     elif given.command == "admit":
         from benchmarks.faults.admit import write_table
 
         print(write_table())
+    elif given.command == "compact":
+        from benchmarks.faults import sb3_runs
+        from benchmarks.faults.generate import compact
+        from benchmarks.faults.plan import jobs
+
+        wanted = {job.key: job.fingerprint() for job in jobs()}
+        labels = [job["label"] for job in sb3_runs.jobs()]
+        compact(store.FOLDER, wanted | {one["key"]: one["fingerprint"] for one in labels})
     else:
         show()
 

@@ -19,6 +19,7 @@ class Variation:
 
 
 PPO = ("cartpole-ppo", "acrobot-ppo", "pendulum-ppo", "pointmass-ppo")
+WRAPPED = ("cartpole-ppo", "pendulum-ppo", "pointmass-ppo", "pointmass-choices-ppo")
 ON = (*PPO, "cartpole-a2c", "pointmass-a2c")
 VALUES = ("cartpole-dqn", "pointmass-dqn")
 ACTOR = ("pendulum-sac", "pointmass-sac", "pendulum-ddpg", "pointmass-td3")
@@ -56,12 +57,17 @@ VARIATIONS = {
         settings("rarer-targets", VALUES, target_update_interval=1000),
         settings("longer-exploration", VALUES, epsilon="linear(1, 0.05, until=0.35)"),
         settings("learns-a-little-later", OFF, learning_starts=800),
-        wrapped("a-little-reward-noise", (*ON, *OFF), "rewards:Noisy", deviation=0.1),
-        wrapped("rewards-times-three", (*PPO, *VALUES), "rewards:Scaled", factor=3.0),
-        wrapped("rewards-times-a-third", PPO, "rewards:Scaled", factor=0.33),
-        wrapped("a-little-sensor-noise", (*PPO, *OFF), "observations:Noisy", deviation=0.01),
-        wrapped("observations-times-two", (*PPO, *OFF), "observations:Enlarged", factor=2.0),
-        wrapped("now-and-then-a-random-action", PPO, "actions:Ignored", share=0.02),
-        Variation("another-engine", PPO, Injection(code=(("on_torch", {}),))),
+        wrapped(
+            "a-little-reward-noise",
+            (*WRAPPED, "cartpole-a2c", *OFF),
+            "rewards:Noisy",
+            deviation=0.1,
+        ),
+        wrapped("rewards-times-three", (*WRAPPED, *VALUES), "rewards:Scaled", factor=3.0),
+        wrapped("rewards-times-a-third", WRAPPED, "rewards:Scaled", factor=0.33),
+        wrapped("a-little-sensor-noise", (*WRAPPED, *OFF), "observations:Noisy", deviation=0.01),
+        wrapped("observations-times-two", (*WRAPPED, *OFF), "observations:Enlarged", factor=2.0),
+        wrapped("now-and-then-a-random-action", WRAPPED, "actions:Ignored", share=0.02),
+        Variation("another-engine", WRAPPED, Injection(code=(("on_torch", {}),))),
     )
 }

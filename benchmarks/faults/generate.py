@@ -12,10 +12,12 @@ from benchmarks.faults.train import Job, make
 
 PENDING = Path("build/faults")  # one file a run until a shard is made of them
 SHARD_SECONDS = 20 * 60
+RUNS_OF_A_SHARD = 500
 
 
 def generate(jobs: Iterable[Job], minutes: float, folder: Path = store.FOLDER) -> int:
     """Runs jobs in turn for so long; returns how many it made. A failure is noted, and goes on."""
+    jobs = list(jobs)
     done = fingerprints(folder) | fingerprints(PENDING)
     began = shard_began = time.monotonic()
     made = 0
@@ -61,9 +63,26 @@ def fingerprints(folder: Path) -> dict[str, str]:
     }
 
 
-def gather(folder: Path) -> None:
+def compact(folder: Path, wanted: dict[str, str]) -> None:
+    """Writes all shards anew, as few, without the runs that are out of date."""
+    old = sorted(folder.glob("*.zip"))
+    kept = [
+        run
+        for run in store.load(folder)
+        if wanted.get(run.label["key"]) == run.label["fingerprint"]
+    ]
+    for start in range(0, len(kept), RUNS_OF_A_SHARD):
+        name = f"{start // RUNS_OF_A_SHARD + 1:04d}.compacted"
+        store.write(folder / name, kept[start : start + RUNS_OF_A_SHARD])
+    for path in old:
+        path.unlink()
+    for path in sorted(folder.glob("*.compacted")):
+        path.rename(path.with_suffix(".zip"))
+
+
+def gather(folder: Path, pending_in: Path = PENDING) -> None:
     """Makes one shard of the pending runs."""
-    pending = sorted(PENDING.glob("*.zip"))
+    pending = sorted(pending_in.glob("*.zip"))
     if not pending:
         return
     folder.mkdir(parents=True, exist_ok=True)

@@ -71,7 +71,7 @@ class Ranged(gym.Wrapper):
         )
 
     def step(self, action: Any) -> Any:
-        return self.env.step(np.asarray(action) / self.factor)
+        return self.env.step(np.asarray(action, np.float32) / self.factor)
 
 
 class Narrow(gym.Wrapper):

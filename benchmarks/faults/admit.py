@@ -1,0 +1,136 @@
+"""A fault enters only if it hurts: the gap to its clean twin, beside how much seeds differ."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.faults import store
+from benchmarks.faults.faults import FAULTS, Measure
+
+RESULTS = Path(__file__).parents[1] / "results" / "faults"
+DEVIATIONS = 3.0
+FLOOR = 0.02  # of the clean return: the least that seeds are taken to differ by
+FEWEST_SEEDS = 2
+SLOWER = 1.5  # ratio of speeds; a machine that does other things too makes less than that
+
+
+@dataclass(frozen=True)
+class Verdict:
+    variant: str
+    cause: str | None
+    setting: str
+    severity: int
+    seeds: int
+    clean: float
+    faulty: float
+    deviation: float  # the larger of the two over seeds, and at least the floor
+    hurts: bool | None  # None: too few seeds to tell
+
+
+def verdicts(runs: Iterable[store.Stored]) -> dict[tuple[str, str, int], Verdict]:
+    """By variant, setting and severity; of faults and of harmless variations."""
+    groups: dict[tuple[str, str, int], list[store.Stored]] = defaultdict(list)
+    for run in runs:
+        if not run.outcome.get("failed"):
+            label = run.label
+            groups[label["variant"], label["setting"], label["severity"]].append(run)
+    return {
+        key: _verdict(key, group, groups[("clean", key[1], 0)])
+        for key, group in groups.items()
+        if key[0] != "clean" and groups.get(("clean", key[1], 0))
+    }
+
+
+def _verdict(
+    key: tuple[str, str, int], group: list[store.Stored], clean: list[store.Stored]
+) -> Verdict:
+    variant, setting, severity = key
+    measure: Measure = FAULTS[variant].measure if variant in FAULTS else "final"
+    name = "final" if measure == "crash" else measure
+    faulty, healthy = _values(group, name), _values(clean, name)
+    a, b = float(np.mean(healthy)), float(np.mean(faulty)) if faulty else float("nan")
+    deviation = max(np.std(healthy), np.std(faulty) if faulty else 0.0, FLOOR * abs(a), 1e-9)
+    enough = len(group) >= FEWEST_SEEDS and len(healthy) >= FEWEST_SEEDS
+    gap = abs(a - b) if measure in ("val", "logged") else a - b
+    hurts = bool(gap > DEVIATIONS * deviation)
+    if measure == "crash":
+        hurts = all(run.outcome["state"] == "crashed" for run in group)
+    elif measure == "speed":
+        hurts = bool(a > SLOWER * b)
+    cause = group[0].label["cause"]
+    verdict = hurts if enough else None
+    return Verdict(variant, cause, setting, severity, len(group), a, b, float(deviation), verdict)
+
+
+def _values(runs: Iterable[store.Stored], name: str) -> list[float]:
+    return [float(run.outcome[name]) for run in runs if run.outcome.get(name) is not None]
+
+
+def admitted(runs: Iterable[store.Stored]) -> list[store.Stored]:
+    """What is scored: clean and harmless runs, and the faults that hurt."""
+    runs = [run for run in runs if not run.outcome.get("failed")]
+    found = verdicts(runs)
+
+    def enters(run: store.Stored) -> bool:
+        if run.label["kind"] == "clean":
+            return True
+        verdict = found.get((run.label["variant"], run.label["setting"], run.label["severity"]))
+        if verdict is None or verdict.hurts is None:
+            return False
+        return verdict.hurts == (run.label["kind"] == "fault")
+
+    return [run for run in runs if enters(run)]
+
+
+def table(runs: Iterable[store.Stored]) -> str:
+    found = sorted(
+        verdicts(runs).values(), key=lambda v: (v.cause or "~", v.variant, v.setting, v.severity)
+    )
+    lines = [
+        "# What hurts",
+        "",
+        "A fault enters the benchmark where the gap to its clean twin is above three times the "
+        "larger deviation over seeds (at least 2 % of the clean value). `python -m "
+        "benchmarks.faults admit` writes this page.",
+        "",
+        "| fault | setting | severity | seeds | clean | with it | deviation | enters |",
+        "|---|---|--:|--:|--:|--:|--:|---|",
+    ]
+    says = {True: "yes", False: "no", None: "too few seeds"}
+    for v in found:
+        enters = (
+            says[v.hurts]
+            if v.cause
+            else {True: "no: it hurts", False: "harmless"}.get(v.hurts, says[None])
+        )  # type: ignore[arg-type]
+        lines.append(
+            f"| {v.variant} | {v.setting} | {v.severity or '-'} | {v.seeds} | {v.clean:.4g} | "
+            f"{v.faulty:.4g} | {v.deviation:.3g} | {enters} |"
+        )
+    return "\n".join([*lines[:4], summary(found), "", *lines[4:]]) + "\n"
+
+
+def summary(found: Iterable[Verdict]) -> str:
+    faults = [v for v in found if v.cause]
+    entered = [v for v in faults if v.hurts]
+    count: dict[str, Any] = {
+        "faults": len({v.variant for v in entered}),
+        "causes": len({v.cause for v in entered}),
+        "of causes": len({v.cause for v in faults}),
+    }
+    return (
+        f"{len(entered)} of {len(faults)} combinations of fault, setting and severity enter: "
+        f"{count['faults']} faults with {count['causes']} of {count['of causes']} causes."
+    )
+
+
+def write_table() -> str:
+    text = table(store.load())
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / "admitted.md").write_text(text)
+    return text

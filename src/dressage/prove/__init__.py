@@ -1,0 +1,1 @@
+"""Proof over seeds: statistics, comparison, verification, optimisation, tuning."""

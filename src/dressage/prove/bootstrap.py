@@ -1,0 +1,89 @@
+"""Estimates over (runs x tasks) with intervals: aggregates, differences, profiles. Pure functions.
+
+Runs are drawn anew within each task (stratified, Agarwal et al. 2021, section 4.1); tasks are not,
+since they are the ones that were chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dressage.math.summary import Float64s, interquartile_mean
+
+DRAWS = 2000
+Statistic = Callable[..., Any]  # (values [..., n], axis=-1) -> [...]
+
+
+class Estimate(NamedTuple):
+    value: float
+    low: float
+    high: float
+
+
+def aggregate(
+    tasks: Sequence[Float64s],
+    rng: np.random.Generator,
+    statistic: Statistic = interquartile_mean,
+    level: float = 0.95,
+    draws: int = DRAWS,
+) -> Estimate:
+    """A statistic over all tasks' runs together, with its stratified bootstrap interval."""
+    value = float(statistic(np.concatenate(tasks), axis=-1))
+    if min(len(task) for task in tasks) < 2:
+        return Estimate(value, np.nan, np.nan)
+    pooled = np.concatenate([_resampled(task, draws, rng) for task in tasks], axis=-1)
+    return Estimate(value, *_quantiles(np.asarray(statistic(pooled, axis=-1)), level))
+
+
+def difference(
+    a: Float64s,
+    b: Float64s,
+    rng: np.random.Generator,
+    statistic: Statistic = interquartile_mean,
+    level: float = 0.95,
+    draws: int = DRAWS,
+) -> Estimate:
+    """b's statistic less a's, each group drawn anew."""
+    value = float(statistic(b, axis=-1)) - float(statistic(a, axis=-1))
+    if min(len(a), len(b)) < 2:
+        return Estimate(value, np.nan, np.nan)
+    drawn = np.asarray(statistic(_resampled(b, draws, rng), axis=-1)) - np.asarray(
+        statistic(_resampled(a, draws, rng), axis=-1)
+    )
+    return Estimate(value, *_quantiles(drawn, level))
+
+
+def improvement(
+    a: Float64s, b: Float64s, rng: np.random.Generator, level: float = 0.95, draws: int = DRAWS
+) -> Estimate:
+    """Probability that a run of b beats one of a, with its interval."""
+    drawn_a, drawn_b = _resampled(a, draws, rng), _resampled(b, draws, rng)
+    above = (drawn_b[:, :, None] > drawn_a[:, None, :]).mean(axis=(1, 2))
+    ties = (drawn_b[:, :, None] == drawn_a[:, None, :]).mean(axis=(1, 2))
+    value = float((b[:, None] > a).mean() + 0.5 * (b[:, None] == a).mean())
+    if min(len(a), len(b)) < 2:
+        return Estimate(value, np.nan, np.nan)
+    return Estimate(value, *_quantiles(above + 0.5 * ties, level))
+
+
+def profile(
+    values: Float64s, thresholds: Float64s, rng: np.random.Generator, draws: int = DRAWS
+) -> tuple[Float64s, Float64s, Float64s]:
+    """Share of runs at or above each threshold, with a pointwise 95 % interval."""
+    share: Float64s = (values[:, None] >= thresholds).mean(axis=0)
+    drawn = (_resampled(values, draws, rng)[:, :, None] >= thresholds).mean(axis=1)
+    low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+    return share, low, high
+
+
+def _resampled(values: Float64s, draws: int, rng: np.random.Generator) -> Float64s:
+    chosen: Float64s = values[rng.integers(0, len(values), size=(draws, len(values)))]
+    return chosen
+
+
+def _quantiles(drawn: Float64s, level: float) -> tuple[float, float]:
+    low, high = np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2))
+    return float(low), float(high)

@@ -36,9 +36,9 @@ def generate(jobs: Iterable[Job], minutes: float, folder: Path = store.FOLDER) -
             f"{job.key}: {result.get('final')} {result['error'][:200]} ({spent:.1f} s)", flush=True
         )
         if time.monotonic() - shard_began > SHARD_SECONDS:
-            gather(folder)
+            gather(folder, PENDING)
             shard_began = time.monotonic()
-    gather(folder)
+    gather(folder, PENDING)
     return made
 
 
@@ -80,7 +80,7 @@ def compact(folder: Path, wanted: dict[str, str]) -> None:
         path.rename(path.with_suffix(".zip"))
 
 
-def gather(folder: Path, pending_in: Path = PENDING) -> None:
+def gather(folder: Path, pending_in: Path) -> None:
     """Makes one shard of the pending runs."""
     pending = sorted(pending_in.glob("*.zip"))
     if not pending:

@@ -1,0 +1,300 @@
+"""Labelled runs: the store gives back what it got, injections do what they say, a shard is made."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # benchmarks is no package that is installed
+
+from benchmarks.faults import accepted, admit, generate, plan, store
+from benchmarks.faults.benign import VARIATIONS
+from benchmarks.faults.faults import FAULTS
+from benchmarks.faults.injection import Injection, levels, times
+from benchmarks.faults.injections import actions, episodes, observations, recording, rewards
+from benchmarks.faults.injections.code import CODE, WAYS
+from benchmarks.faults.settings import SETTINGS
+from benchmarks.faults.tasks import PointMass
+from benchmarks.faults.train import Job, make
+
+from dressage.api import resolve_config
+from dressage.diagnosis.causes import CAUSES
+from dressage.runs.view import Episodes, RunView, Series
+
+
+class Counting(gym.Env):  # type: ignore[misc]
+    """Observes the step's number and its tens; pays 1 a step; ends after twenty."""
+
+    observation_space = gym.spaces.Box(-np.inf, np.inf, (2,), np.float32)
+    action_space = gym.spaces.Discrete(3)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t, self.taken = 0, []
+        return np.array([0, 0], np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        self.taken.append(action)
+        return np.array([self.t, 10 * self.t], np.float32), 1.0, False, self.t >= 20, {}
+
+
+def played(env: Any, steps: int, action: Any = 1) -> list[Any]:
+    env.reset(seed=0)
+    return [env.step(action) for _ in range(steps)]
+
+
+# -- the plan ------------------------------------------------------------------------------------
+
+
+def test_every_cause_is_in_the_vocabulary() -> None:
+    named = {fault.cause for fault in FAULTS.values()}
+    named |= {cause for causes, _ in accepted.EQUIVALENT for cause in causes}
+    assert named <= CAUSES.keys()
+
+
+def test_seventy_causes_on_both_sides() -> None:
+    sides = {split: set() for split in ("train", "test")}
+    for fault in FAULTS.values():
+        for name in fault.settings:
+            sides[SETTINGS[name].split].add(fault.cause)
+    assert sides["train"] == sides["test"]
+    assert len(sides["train"]) >= 70
+
+
+def test_no_environment_and_algorithm_is_on_both_sides() -> None:
+    sides = [
+        {(s.env, s.algo) for s in SETTINGS.values() if s.split == split}
+        for split in ("train", "test")
+    ]
+    assert not sides[0] & sides[1]
+    assert len(SETTINGS) >= 20
+
+
+def test_keys_are_unique_and_healthy_runs_are_many() -> None:
+    jobs = list(plan.jobs())
+    assert len({job.key for job in jobs}) == len(jobs)
+    clean = [job for job in jobs if job.kind == "clean"]
+    assert len(clean) >= 300
+    assert sum(SETTINGS[job.setting].split == "test" for job in clean) >= 150
+
+
+def test_every_injection_has_valid_settings_and_known_parts() -> None:
+    cases = [
+        (name, injection)
+        for fault in FAULTS.values()
+        for name in fault.settings
+        for injection in fault.levels
+    ]
+    cases += [(name, one.injection) for one in VARIATIONS.values() for name in one.settings]
+    for name, injection in cases:
+        setting = SETTINGS[name]
+        config = {**setting.config, **injection.changes(setting)}
+        resolve_config(setting.env, algo=setting.algo, preset=False, **config)
+        for wrapper, _ in injection.wrappers:
+            module, _, kind = wrapper.partition(":")
+            assert hasattr(sys.modules[f"benchmarks.faults.injections.{module}"], kind)
+        for code, _ in injection.code:
+            assert code in CODE or code in WAYS
+
+
+def test_severities() -> None:
+    one, two, three = levels({"a": (1, 2, 3), "b": 5}, wrap={"m:W": {"x": (7, 8, 9)}})
+    assert [level.config for level in (one, two, three)] == [
+        {"a": 1, "b": 5},
+        {"a": 2, "b": 5},
+        {"a": 3, "b": 5},
+    ]
+    assert three.wrappers == (("m:W", {"x": 9}),)
+
+
+def test_a_schedule_is_multiplied_at_its_ends() -> None:
+    setting = SETTINGS["cartpole-dqn"]
+    (twice,) = times("learning_rate", 2.0)
+    assert twice(setting) == pytest.approx(2 * setting.config["learning_rate"])
+    (tenth,) = times("epsilon", 0.1)
+    assert tenth(setting) == "linear(0.1, 0.005, until=0.2)"
+
+
+def test_accepted_goes_both_ways_and_has_the_cause_itself() -> None:
+    assert accepted.accepted("single-seed-claim") == {"single-seed-claim"}
+    for cause in CAUSES:
+        assert all(cause in accepted.accepted(other) for other in accepted.accepted(cause))
+
+
+# -- the store -----------------------------------------------------------------------------------
+
+
+def test_numbers_keep_three_digits_and_what_is_no_number() -> None:
+    values = np.array([0.0, 1.0, -2.5, 1e-9, -3.21e7, np.nan, np.inf, -np.inf])
+    again = store.decoded(store.encoded(values))
+    np.testing.assert_allclose(again, values, rtol=2e-3)
+
+
+def example(rows: int = 300) -> RunView:
+    steps = 10.0 * np.arange(1, rows + 1)
+    rng = np.random.default_rng(0)
+    evaluated = steps[29::30]
+    return RunView(
+        Path("run"),
+        "run",
+        "dressage",
+        algo="ppo",
+        env="CartPole-v1",
+        config={"learning_rate": 1e-3, "net_arch": [64, 64]},
+        series={
+            "train/roll/ep_rew_mean": Series(steps, rng.normal(size=rows)),
+            "val/roll/ep_rew_mean": Series(evaluated, np.arange(len(evaluated), dtype=float)),
+            "train/loss/value": Series(steps[5:], np.where(steps[5:] > 2900, np.nan, 1.0)),
+        },
+        budget=3000.0,
+        env_steps=steps[-1],
+        episodes=Episodes(
+            steps, rng.normal(size=rows), np.full(rows, 7.0), np.array(["truncated"] * rows)
+        ),
+        state="finished",
+        threshold=475.0,
+    )
+
+
+def test_a_run_comes_back_thinned_with_real_rows(tmp_path: Path) -> None:
+    view = example()
+    label = {"key": "a/b/1/0", "fingerprint": "x"}
+    store.write(tmp_path / "0001.zip", [store.Stored(label, {"final": 1.0}, view)] * 2)
+    (again,) = store.load(tmp_path)
+    assert again.label == label
+    assert again.view.config == view.config
+    assert (again.view.budget, again.view.threshold, again.view.state) == (
+        3000.0,
+        475.0,
+        "finished",
+    )
+    for name, before in view.series.items():
+        after = again.view[name]
+        places = np.searchsorted(before.env_steps, after.env_steps)
+        np.testing.assert_array_equal(before.env_steps[places], after.env_steps)
+        np.testing.assert_allclose(after.values, before.values[places], rtol=2e-3)
+        assert after.env_steps[0] <= before.env_steps[0] + 60
+        assert after.env_steps[-1] == before.env_steps[-1]
+    assert len(again.view["val/roll/ep_rew_mean"].values) == 10
+    assert len(again.view["train/roll/ep_rew_mean"].values) <= store.ROWS + 12
+    assert np.isnan(again.view["train/loss/value"].values[-1])
+    assert set(again.view.episodes.ended) == {"truncated"}
+    neighbours = np.diff(again.view.episodes.env_steps) == 10.0
+    assert neighbours.mean() > 0.8
+
+
+# -- wrappers ------------------------------------------------------------------------------------
+
+
+def test_rewards() -> None:
+    assert [r for _, r, *_ in played(rewards.Scaled(Counting(), 5.0), 3)] == [5.0] * 3
+    assert [r for _, r, *_ in played(rewards.FlippedAtTimes(Counting(), 1.0), 3)] == [-1.0] * 3
+    assert [r for _, r, *_ in played(rewards.Late(Counting(), 2), 4)] == [0.0, 0.0, 1.0, 1.0]
+    sparse = [r for _, r, *_ in played(rewards.Sparse(Counting(), 19.5), 20)]
+    assert sparse == [0.0] * 19 + [1.0]
+    told = [r for _, r, *_ in played(rewards.NotANumber(Counting(), 1.0, after=2), 3)]
+    assert np.isnan(told).tolist() == [False, False, True]
+    assert [r for _, r, *_ in played(rewards.AliveBonus(Counting(), 2.0, 0.5), 1)] == [2.5]
+    noise = [r for _, r, *_ in played(rewards.Uninformative(Counting()), 20)]
+    assert np.std(noise) > 0.3
+
+
+def test_observations() -> None:
+    stale = [obs[0] for obs, *_ in played(observations.Stale(Counting(), 2), 4)]
+    assert stale == [0, 0, 1, 2]
+    assert played(observations.Constant(Counting(), kept=1), 3)[-1][0].tolist() == [3, 0]
+    assert played(observations.Without(Counting(), [1, 9]), 3)[-1][0].tolist() == [3, 0]
+    assert played(observations.Rescaled(Counting(), 100.0), 2)[-1][0] == pytest.approx([200, 0.2])
+    assert played(observations.Enlarged(Counting(), 2.0, 1.0), 2)[-1][0].tolist() == [5, 41]
+    assert np.isinf(played(observations.NotANumber(Counting(), 1.0, after=1), 2)[-1][0][0])
+
+
+def test_actions() -> None:
+    env = Counting()
+    played(actions.Delayed(env, 2), 4)
+    assert env.taken == [0, 0, 1, 1]
+    played(actions.Ignored(env, 1.0), 20)
+    assert set(env.taken) == {0, 1, 2}
+    box = PointMass()
+    ranged = actions.Ranged(box, 50.0)
+    assert ranged.action_space.high.tolist() == [50.0, 50.0]
+    assert played(ranged, 1, np.array([50.0, 0.0]))[0][1] == pytest.approx(
+        played(box, 1, np.array([1.0, 0.0]))[0][1]
+    )
+    narrow = actions.Narrow(box, 0.1).action_space
+    assert (narrow.high - narrow.low) == pytest.approx([0.2, 0.2])
+
+
+def test_episodes() -> None:
+    ended = played(episodes.ClockAsEnd(Counting(), 5), 5)[-1]
+    assert ended[2:4] == (True, False)
+    stuck = episodes.NeverReset(Counting(), 3, left=1)
+    played(stuck, 4)
+    assert played(stuck, 1)[0][2]
+    assert played(episodes.Short(Counting(), 0.1), 10)[-1][3]
+
+
+def test_the_own_return_is_known_whatever_is_made_of_the_reward() -> None:
+    recording.MADE.clear()
+    env = rewards.Scaled(recording.TrueReturn(Counting()), -7.0)
+    for _ in range(3):
+        played(env, 20)
+    env.reset()
+    assert recording.late_return(1, share=0.5) == 20.0
+
+
+# -- a shard -------------------------------------------------------------------------------------
+
+
+def test_two_jobs_become_a_shard_once(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(generate, "PENDING", tmp_path / "pending")
+    monkeypatch.setattr(generate, "make", lambda job: make(job, env_steps=1024))
+    fault = FAULTS["reward-sign-flipped"]
+    broken = Injection(config={"learning_rate": "quick"})
+    jobs = [
+        plan.clean("cartpole-ppo", 0),
+        plan.faulty(fault, "cartpole-ppo", 3, 0),
+        Job("cartpole-ppo", "broken", "fault", "lr-too-high", 1, 0, broken),
+    ]
+    folder = tmp_path / "runs"
+    assert generate.generate(jobs, minutes=5, folder=folder) == 3
+    assert generate.generate(jobs, minutes=5, folder=folder) == 0
+    clean, faulty, failed = _by_variant(folder)
+    assert clean.view["train/metrics/kl_divergence"]
+    assert faulty.view.config == clean.view.config
+    assert faulty.view.spec == clean.view.spec
+    assert faulty.outcome["logged"] < 0 < faulty.outcome["final"]
+    assert failed.outcome["failed"]
+    assert "learning_rate" in failed.outcome["error"]
+
+
+def _by_variant(folder: Path) -> list[store.Stored]:
+    found = {run.label["variant"]: run for run in store.load(folder)}
+    return [found[name] for name in ("clean", "reward-sign-flipped", "broken")]
+
+
+def test_a_fault_enters_only_if_it_hurts() -> None:
+    def run(variant: str, seed: int, final: float) -> store.Stored:
+        kind = "clean" if variant == "clean" else "fault"
+        cause = None if kind == "clean" else FAULTS[variant].cause
+        label = {
+            "key": f"{variant}/{seed}",
+            "variant": variant,
+            "setting": "cartpole-ppo",
+            "severity": 0 if kind == "clean" else 2,
+            "kind": kind,
+            "cause": cause,
+        }
+        return store.Stored(label, {"final": final, "state": "finished"}, example(10))
+
+    clean = [run("clean", seed, 400.0 + 20 * seed) for seed in range(3)]
+    bad = [run("lr-too-low", seed, 20.0) for seed in range(3)]
+    mild = [run("gamma-too-low", seed, 390.0) for seed in range(3)]
+    names = {one.label["variant"] for one in admit.admitted([*clean, *bad, *mild])}
+    assert names == {"clean", "lr-too-low"}

@@ -6,7 +6,7 @@ NATIVE := src/dressage/native
 LIBRARY := $(NATIVE)/_native.so
 export DRESSAGE_RUNS ?= runs
 
-.PHONY: setup demo test lint types test-learning test-crash test-conformance test-native docs clean
+.PHONY: setup demo test lint types test-learning test-crash test-conformance test-native bench-faults bench-faults-generate docs clean
 
 setup: $(LIBRARY)
 
@@ -49,6 +49,14 @@ test-conformance: $(LIBRARY)
 
 test-native: $(LIBRARY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 tests/native -m long_native
+
+# Which injected faults hurt, from the labelled runs in the repo; scoring the diagnosis goes here too.
+bench-faults: $(STAMP)
+	$(BIN)/python -m benchmarks.faults admit > /dev/null
+
+# One shard of labelled runs, about twenty minutes of one core; goes on where the last one ended.
+bench-faults-generate: $(LIBRARY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.faults generate --minutes 20
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict

@@ -71,12 +71,12 @@ ON_POLICY = [
     fault(
         "schedule-restarts",
         WRAPPED_PPO,
-        levels({"learning_rate": "linear(4e-3, 0)"}, code={"in_parts": {"parts": (3, 5, 8)}}),
+        levels({"learning_rate": "linear(0.02, 0)"}, code={"in_parts": {"parts": (6, 8, 10)}}),
     ),
     fault(
         "too-many-epochs",
         PPO,
-        levels({"n_epochs": (30, 50, 80), "batch_size": 64, "learning_rate": (2e-3, 3e-3, 3e-3)}),
+        levels({"n_epochs": (60, 100, 150), "batch_size": 128, "learning_rate": 5e-3}),
     ),
     fault(
         "clip-range-too-wide",

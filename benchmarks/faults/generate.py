@@ -29,6 +29,9 @@ def generate(jobs: Iterable[Job], minutes: float, folder: Path = store.FOLDER) -
             continue
         started = time.monotonic()
         stored = attempt(job)
+        if stored.outcome.get("state") == "stopped":  # by a signal, which the run took for its own
+            print("stopped in", job.key)
+            break
         store.write(PENDING / f"{job.key.replace('/', '~')}.zip", [stored])
         made += 1
         spent, result = time.monotonic() - started, stored.outcome
@@ -70,6 +73,7 @@ def compact(folder: Path, wanted: dict[str, str]) -> None:
         run
         for run in store.load(folder)
         if wanted.get(run.label["key"]) == run.label["fingerprint"]
+        and run.outcome.get("state") != "stopped"
     ]
     for start in range(0, len(kept), RUNS_OF_A_SHARD):
         name = f"{start // RUNS_OF_A_SHARD + 1:04d}.compacted"

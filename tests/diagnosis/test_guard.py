@@ -268,5 +268,5 @@ def test_looks_are_rare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         if second == 0.0:
             hook.on_start(moment)
         hook.on_row(moment)
-    assert looks[0] == 30.0 and len(looks) == 3
+    assert looks[0] == watch.FIRST and len(looks) == 3
     assert looks[1] - looks[0] >= 0.2 / watch.LARGEST_SHARE

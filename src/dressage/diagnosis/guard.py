@@ -48,6 +48,9 @@ class Guard:
     largest_rate: float = 0.0
     over_since: int | None = None  # env steps at which the rate came to nothing
 
+    def __post_init__(self) -> None:
+        self._known: dict[tuple[int, str], list[str]] = {}
+
     def see(self, row: Mapping[str, float]) -> str:
         """Why the run cannot recover, in a sentence; nothing while it can."""
         env_steps = int(row["env_steps"])
@@ -57,11 +60,18 @@ class Guard:
             or self._schedule(row, env_steps)
         )
 
+    def _names(self, row: Mapping[str, float], begin: str) -> list[str]:
+        """The metrics of a row that begin so; rows of one length have the same ones."""
+        key = (len(row), begin)
+        if key not in self._known:
+            self._known[key] = [name for name in row if name.startswith(begin)]
+        return [name for name in self._known[key] if name in row]
+
     def _not_finite(self, row: Mapping[str, float], env_steps: int) -> str:
         done = row.get("updates", 0.0) - self.updates
         self.updates = row.get("updates", 0.0)
         dropped = 0 < done <= row.get(SKIPPED, 0.0)
-        lost = [n for n, v in row.items() if n.startswith(LOSSES) and not math.isfinite(v)]
+        lost = [name for name in self._names(row, LOSSES) if not math.isfinite(row[name])]
         self.lost_rows = self.lost_rows + 1 if lost or dropped else 0
         if self.lost_rows < LOST_ROWS:
             return ""
@@ -73,11 +83,9 @@ class Guard:
 
     def _gradient(self, row: Mapping[str, float], env_steps: int) -> str:
         told = row.get(SPREAD, 0.0) > 0  # without it nothing could be learned yet
-        for name, norm in row.items():
-            if not name.startswith(NORMS):
-                continue
+        for name in self._names(row, NORMS):
             network = name.removeprefix(NORMS)
-            if not (told and abs(norm) <= ZERO):  # nan, too, is no zero
+            if not (told and abs(row[name]) <= ZERO):  # nan, too, is no zero
                 self.zero.pop(network, None)
                 continue
             since = self.zero.setdefault(network, Zero(env_steps))

@@ -31,11 +31,13 @@ from dressage.reporting.document import (
 )
 from dressage.reporting.inline import pieces, plain_words
 from dressage.reporting.numbers import number, whole
+from dressage.reporting.trends import block_means
 
 WIDTH = 100
 SHOWN = ("summary", "metrics", "members", "bottlenecks", "recommendations", "next")
 DRAWN = ("bottlenecks",)  # sections whose small charts are drawn; in others a table has a course
 PLOT_ROWS, SMALL_ROWS = 8, 4
+MOST_POINTS = 400  # of a plot: more than twice its columns
 Piece = tuple[str, str]  # text and its role
 Line = list[Piece]
 
@@ -172,4 +174,5 @@ def _points(series: Series | None) -> list[tuple[float, float]]:
         return []
     x, y = np.asarray(series.x, np.float64), np.asarray(series.y, np.float64)
     known = np.isfinite(x) & np.isfinite(y) & (x >= 0)
-    return list(zip(x[known].tolist(), y[known].tolist(), strict=True))
+    x, y = block_means(x[known], MOST_POINTS), block_means(y[known], MOST_POINTS)
+    return list(zip(x.tolist(), y.tolist(), strict=True))

@@ -10,7 +10,7 @@ from dressage.diagnosis.analyses.phases import Phase, phases
 from dressage.diagnosis.analyses.reach import Reach, reach
 from dressage.diagnosis.analyses.schedule import RateSchedule, rate_schedule
 from dressage.diagnosis.analyses.throughput import Throughput, throughput
-from dressage.diagnosis.look import early_spread, returns
+from dressage.diagnosis.look import early_spread, part, returns
 from dressage.runs.view import RunView
 
 __all__ = ["Analyses", "analyse"]
@@ -28,7 +28,7 @@ class Analyses:
 
 def analyse(run: RunView) -> Analyses:
     curve = returns(run)
-    found = phases(curve, 0.5 * early_spread(run)) if curve else []
+    found = phases(curve, 0.5 * early_spread(run)) if len(part(curve, 0.0, 0.2)) else []
     return Analyses(
         phases=found,
         reach=reach(run),

@@ -63,6 +63,8 @@ def examine(views: Sequence[RunView]) -> list[DiagnosisReport]:
 
 
 def _setting(view: RunView) -> str:
+    if view.library == OURS and is_group(view.path.parent):
+        return str(view.path.parent)  # one setting, though a member may have trained on for longer
     config = {k: v for k, v in view.config.items() if k not in OWN_TO_A_RUN}
     return json.dumps(
         [view.library, view.algo, view.env, config], sort_keys=True, default=str, skipkeys=True

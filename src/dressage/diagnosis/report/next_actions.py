@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from shlex import quote
 from typing import Any
 
+from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.diagnose import Diagnosis
 from dressage.diagnosis.report.recommendations import patch_text
-from dressage.presets import Preset, find_preset
 from dressage.reporting.document import Block, Bullets, Code, Heading, Words
 from dressage.reporting.numbers import clean, value_text
 from dressage.reporting.source import OURS
 from dressage.reporting.trends import healthy_text, known_metric
 from dressage.runs.view import RunView
 
-MOST_SETTINGS, MOST_WATCHED, MOST_MISSING = 6, 6, 3
+MOST_WATCHED, MOST_MISSING = 6, 3
 ALWAYS = ("train/roll/ep_rew_mean", "val/roll/ep_rew_mean")
 
 
 def next_actions(diagnosis: Diagnosis, run: RunView) -> list[Block]:
     blocks: list[Block] = [Heading("Immediate actions"), Bullets(_immediate(diagnosis, run))]
-    if variations := _variations(diagnosis, run):
+    if variations := _variations(diagnosis):
         blocks += [Heading("Variations to try"), Bullets(variations)]
     return [*blocks, Heading("Metrics to watch in the next run"), Bullets(_watch(diagnosis, run))]
 
@@ -57,47 +57,18 @@ def train_command(run: RunView, patch: Mapping[str, Any]) -> str:
     return " ".join(["dressage train", quote(f"{run.env}:{run.algo}"), *map(quote, words)])
 
 
-def _variations(diagnosis: Diagnosis, run: RunView) -> list[Words]:
+def _variations(diagnosis: Diagnosis) -> list[Words]:
     tried: list[Words] = []
     for asked in diagnosis.prescriptions[1:]:
         change = Code(patch_text(asked.patch)) if asked.patch else clean(asked.advice).rstrip(".")
-        tried.append(("If that does not help, against ", Code(asked.cause), ": ", change, "."))
+        if asked.cause in CAUSES:
+            tried.append(("If that does not help, against ", Code(asked.cause), ": ", change, "."))
+        else:  # the tuned preset
+            tried.append((f"{clean(asked.advice)} ", change, f" {clean(asked.rationale)}"))
     for cause in diagnosis.causes[:1]:
         if cause.separates:
             tried.append(("To be surer of the cause first: ", "; ".join(cause.separates), "."))
-    if diagnosis.verdict == "faulty" and (words := _preset(run)):
-        tried.append(words)
     return tried
-
-
-def _preset(run: RunView) -> Words:
-    """The tuned settings of this task, where they differ from the run's."""
-    preset = find_preset(run.env, run.algo) if run.env and run.algo else None
-    if preset is None:
-        return ""
-    other = differing(run, preset)
-    if not other:
-        return ""
-    shown = dict(list(other.items())[:MOST_SETTINGS])
-    named = patch_text({run.own_setting(key): value for key, value in shown.items()})
-    more = f" and {len(other) - len(shown)} more" if len(other) > len(shown) else ""
-    return ("The tuned settings of this task differ from this run's: ", Code(named), f"{more}.")
-
-
-def differing(run: RunView, preset: Preset) -> dict[str, Any]:
-    """Settings of a preset that the run is known not to have."""
-    return {
-        key: value
-        for key, value in preset.settings.items()
-        if key in run.config and not _same(run.config[key], value)
-    }
-
-
-def _same(a: Any, b: Any) -> bool:
-    try:
-        return bool(float(a) == float(b))
-    except (TypeError, ValueError):
-        return value_text(a).replace(" ", "") == value_text(b).replace(" ", "")
 
 
 def _watch(diagnosis: Diagnosis, run: RunView) -> list[Words]:

@@ -25,6 +25,10 @@ from dressage.core.config import (
     TorsoSettings,
 )
 from dressage.core.replay import ReplaySettings
+from dressage.diagnosis.causes import CAUSES
+from dressage.diagnosis.pages import page, rules_of
+from dressage.diagnosis.registry import all_rules
+from dressage.diagnosis.rule import FAMILIES, Rule
 from dressage.envs.wrappers import WRAPPERS
 from dressage.explore.bonus import BonusSettings
 from dressage.presets import presets
@@ -61,6 +65,8 @@ def pages() -> dict[str, str]:
         "presets": presets_page(),
         "metrics": metrics_page(),
         "wrappers": wrappers_page(),
+        "rules": rules_page(),
+        "causes": causes_page(),
         "commands": commands_page(),
     }
 
@@ -241,6 +247,58 @@ def metrics_page() -> str:
         parts.append(table(["name", "unit", "meaning", "healthy", "over an interval"], rows))
     shown = {m for prefixes in groups.values() for m in metrics.METRICS if m.startswith(prefixes)}
     assert shown == set(metrics.METRICS), f"no place for {set(metrics.METRICS) - shown}"
+    return "\n\n".join(parts) + "\n"
+
+
+def rules_page() -> str:
+    rules = all_rules()
+    parts = [
+        "# Rules",
+        "What `dressage diagnose` looks for, one symptom a rule. `dressage explain ID` prints one. "
+        "A threshold marked *guess* has no source yet; a rule is *preview* until its rates on "
+        "labelled runs are known.",
+    ]
+    for family in FAMILIES:
+        mine = [rule for rule in rules.values() if rule.family == family]
+        if not mine:
+            continue
+        parts.append(f"## {family.capitalize()}")
+        rows = [[f"[{r.id}](#{r.id.lower()})", r.name, page(r).title, r.severity] for r in mine]
+        parts.append(table(["id", "name", "symptom", "severity"], rows))
+        for rule in mine:
+            parts += _rule(rule)
+    return "\n\n".join(parts) + "\n"
+
+
+def _rule(rule: Rule) -> list[str]:
+    told = page(rule)
+    looked = ", ".join(f"`{name}`" for name in told.looks_at) or "returns and episodes"
+    causes = ", ".join(f"[{id}](causes.md#{id}) {rate:g}" for id, rate in told.speaks_for)
+    sections = [f"**{name}.** {text}" for name, text in told.sections.items()]
+    return [
+        f"### {rule.id}",
+        f"{told.title} (`{rule.name}`; {'preview' if rule.preview else 'measured'})",
+        *sections,
+        f"**Looks at.** {looked}; {', '.join(rule.families)}.",
+        f"**How often each cause is expected to show it.** {causes}.",
+    ]
+
+
+def causes_page() -> str:
+    parts = [
+        "# Causes",
+        "What a diagnosis can name, where it lies, and the rules that it is expected to make fire.",
+    ]
+    for cause in CAUSES.values():
+        shows = "; ".join(
+            f"[{rule.id}](rules.md#{rule.id.lower()}) {page(rule).title}"
+            for rule, _ in rules_of(cause.id)[:6]
+        )
+        parts += [
+            f"## {cause.id}",
+            f"The run suffers from {cause.title}. ({cause.place}; {', '.join(cause.families)})",
+            f"Shows as: {shows or 'nothing that a log holds for certain.'}",
+        ]
     return "\n\n".join(parts) + "\n"
 
 

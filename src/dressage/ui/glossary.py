@@ -1,4 +1,5 @@
-"""What the words of a run mean: metrics from the dictionary, settings from the Config classes."""
+"""What the words of a run and of its diagnosis mean: metrics from the dictionary, settings from the
+Config classes, rules and causes from theirs."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ def overview() -> list[Entry]:
 
 
 def entries(word: str) -> list[Entry]:
-    """Everything of that name: a metric by its whole name or its last part, and settings."""
-    found = _metrics(word)
+    """Everything of that name: a metric by its whole name or its last part, settings, rules by id
+    or name, causes."""
+    found = _metrics(word) + _rules(word) + _causes(word)
     settings = _settings()
     from dressage.core.config import ALIASES
 
@@ -28,10 +30,10 @@ def entries(word: str) -> list[Entry]:
     if name in settings:
         found.append(settings[name])
     if not found:
-        hint = did_you_mean(word, [*METRICS, *(m.rpartition("/")[2] for m in METRICS), *settings])
+        hint = did_you_mean(word, [*_all_words(), *settings])
         raise ConfigError(
-            f"There is no metric or setting named '{word}'.{hint} `dressage explain` lists all "
-            "metrics, `dressage config ENV` all settings."
+            f"There is no metric, setting, rule or cause named '{word}'.{hint} `dressage explain` "
+            "lists all metrics, `dressage config ENV` all settings."
         )
     return found
 
@@ -45,6 +47,56 @@ def _metrics(word: str) -> list[Entry]:
 
 def _metric(name: str) -> Entry:
     return {"kind": "metric", **asdict(describe(name))}
+
+
+def _rules(word: str) -> list[Entry]:
+    from dressage.diagnosis.pages import page, rule_named
+
+    rule = rule_named(word)
+    if rule is None:
+        return []
+    told = page(rule)
+    return [
+        {
+            "kind": "rule",
+            "name": f"{rule.id} {rule.name}",
+            "meaning": told.title,
+            "severity": rule.severity,
+            "status": "preview" if rule.preview else "measured",
+            "families": list(rule.families),
+            "looks_at": told.looks_at,
+            "sections": told.sections,
+            "thresholds": {n: [t.value, t.source] for n, t in rule.thresholds.items()},
+            "speaks_for": dict(told.speaks_for),
+        }
+    ]
+
+
+def _causes(word: str) -> list[Entry]:
+    from dressage.diagnosis.causes import CAUSES
+    from dressage.diagnosis.pages import page, rules_of
+
+    if word not in CAUSES:
+        return []
+    cause = CAUSES[word]
+    return [
+        {
+            "kind": "cause",
+            "name": cause.id,
+            "meaning": f"The run suffers from {cause.title}.",
+            "place": cause.place,
+            "families": list(cause.families),
+            "rules": {rule.id: page(rule).title for rule, _ in rules_of(word)},
+        }
+    ]
+
+
+def _all_words() -> list[str]:
+    from dressage.diagnosis.causes import CAUSES
+    from dressage.diagnosis.registry import all_rules
+
+    rules = [word for id, rule in all_rules().items() for word in (id, rule.name)]
+    return [*METRICS, *(m.rpartition("/")[2] for m in METRICS), *rules, *CAUSES]
 
 
 def _settings() -> dict[str, Entry]:
@@ -79,6 +131,17 @@ def entry_text(entry: Entry) -> Group:
             ("healthy", entry["healthy"]),
             ("interval", f"{entry['aggregate']} over the log interval"),
         ]
+    elif entry["kind"] == "rule":
+        facts = list(entry["sections"].items())
+        facts += [
+            ("looks at", ", ".join(entry["looks_at"]) or "the returns and episodes"),
+            ("algorithms", ", ".join(entry["families"])),
+            ("speaks for", ", ".join(list(entry["speaks_for"])[:8])),
+            ("severity", f"{entry['severity']}, {entry['status']}"),
+        ]
+    elif entry["kind"] == "cause":
+        facts = [("where", entry["place"]), ("algorithms", ", ".join(entry["families"]))]
+        facts += [(f"shows as {id}", title) for id, title in list(entry["rules"].items())[:10]]
     else:
         facts = [(f"default, {owner}", str(value)) for owner, value in entry["defaults"].items()]
     lines += [Text.assemble((f"  {label}: ", "dim"), value) for label, value in facts]

@@ -12,11 +12,13 @@ from dressage.ui.cli.options import JsonOption
 def explain(
     word: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="A metric or a setting; all metrics by default."),
+        typer.Argument(
+            metavar="[NAME]", help="A metric, a setting, a rule or a cause; all metrics by default."
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Tell what a metric or a setting means."""
+    """Tell what a metric, a setting, a rule or a cause means."""
     from dressage.ui.cli.output import console_for, emit
     from dressage.ui.glossary import entries, entry_text, overview
 

@@ -1,0 +1,64 @@
+"""What a rule says of itself, from its docstring: for `dressage explain` and the docs."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+
+from dressage.diagnosis.causes import CAUSES
+from dressage.diagnosis.infer import HEALTHY
+from dressage.diagnosis.registry import all_rules
+from dressage.diagnosis.rule import Rule
+
+HEADINGS = (
+    "Why it hurts",
+    "Evidence",
+    "Threshold and source",
+    "Prescription",
+    "Known false alarms",
+    "References",
+)
+
+
+@dataclass(frozen=True)
+class RulePage:
+    rule: Rule
+    title: str
+    sections: dict[str, str]  # by heading, each a paragraph
+
+    @property
+    def looks_at(self) -> list[str]:
+        return [*self.rule.needs, *self.rule.either, *self.rule.settings]
+
+    @property
+    def speaks_for(self) -> list[tuple[str, float]]:
+        """Causes that are expected to show it, most often first."""
+        known = [item for item in self.rule.expected.items() if item[0] != HEALTHY]
+        return sorted(known, key=lambda item: -item[1])
+
+
+def page(rule: Rule) -> RulePage:
+    title, *lines = (inspect.getdoc(type(rule)) or "").split("\n")
+    sections: dict[str, list[str]] = {}
+    heading = ""
+    for line in lines:
+        if line in HEADINGS:
+            heading = line
+        elif line.strip() and heading:
+            sections.setdefault(heading, []).append(line.strip())
+    return RulePage(rule, title, {name: " ".join(text) for name, text in sections.items()})
+
+
+def rules_of(cause: str, least: float = 0.2) -> list[tuple[Rule, float]]:
+    """Rules that a cause is expected to make fire, most often first."""
+    assert cause in CAUSES
+    known = [(rule, rule.expected.get(cause, 0.0)) for rule in all_rules().values()]
+    return sorted((pair for pair in known if pair[1] >= least), key=lambda pair: -pair[1])
+
+
+def rule_named(word: str) -> Rule | None:
+    """By id, whatever its case, or by name."""
+    for id, rule in all_rules().items():
+        if word.upper() == id or word.lower() == rule.name:
+            return rule
+    return None

@@ -28,6 +28,8 @@ from dressage.core.replay import ReplaySettings
 from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.pages import page, rules_of
 from dressage.diagnosis.registry import all_rules
+from dressage.diagnosis.report import FORMAT
+from dressage.diagnosis.report.schema import schema
 from dressage.diagnosis.rule import FAMILIES, Rule
 from dressage.envs.wrappers import WRAPPERS
 from dressage.explore.bonus import BonusSettings
@@ -67,6 +69,7 @@ def pages() -> dict[str, str]:
         "wrappers": wrappers_page(),
         "rules": rules_page(),
         "causes": causes_page(),
+        "diagnosis": diagnosis_page(),
         "commands": commands_page(),
     }
 
@@ -313,6 +316,50 @@ def wrappers_page() -> str:
             table(["write", "meaning"], rows),
         ]
     )
+
+
+def diagnosis_page() -> str:
+    whole = schema()
+    parts = [
+        "# JSON of a diagnosis",
+        "What `dressage diagnose --json` prints as its last line; for several settings at once "
+        '`{"runs": [...]}` of these. Keys may be added, none is renamed or removed while `format` '
+        f"is {FORMAT}. A number that is not known is `null`.",
+        _keys(whole),
+    ]
+    for key in ("causes", "symptoms", "prescriptions"):
+        parts += [f"## {key}", _keys(whole["properties"][key]["items"])]
+    seeds = whole["properties"]["seeds"]["anyOf"][0]
+    analyses = whole["properties"]["analyses"]["items"]
+    parts += ["## seeds", "Of a set of runs.", _keys(seeds), "## analyses", _keys(analyses)]
+    for key, inner in analyses["properties"].items():
+        inner = inner.get("items", inner)
+        if "properties" in inner:
+            parts += [f"### {key}", _keys(inner)]
+    text = json.dumps(whole, indent=1, ensure_ascii=False)
+    parts += ["## The schema", f"```json\n{text}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _keys(rule: dict[str, Any]) -> str:
+    rows = [
+        [f"`{key}`", _json_kind(inner), inner.get("description", "")]
+        for key, inner in rule["properties"].items()
+    ]
+    return table(["key", "type", "meaning"], rows)
+
+
+def _json_kind(rule: dict[str, Any]) -> str:
+    if "enum" in rule:
+        return " or ".join(f"`{word}`" for word in rule["enum"])
+    if "const" in rule:
+        return f"`{rule['const']}`"
+    if "anyOf" in rule:
+        return " or ".join(dict.fromkeys(_json_kind(one) for one in rule["anyOf"]))
+    kind = rule.get("type", "any")
+    if kind == "array":
+        return f"list of {_json_kind(rule['items'])}"
+    return kind if isinstance(kind, str) else " or ".join(kind)
 
 
 def commands_page() -> str:

@@ -26,8 +26,8 @@ ORDER: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 
 @dataclass(frozen=True)
 class RankedCause:
-    id: str
-    probability: float
+    id: str  # of the page of causes
+    probability: float  # among all causes of the algorithm's family, and none
     evidence: list[str]  # what the symptoms say that speak for it
     separates: list[str]  # what would tell it from its nearest rival
 
@@ -44,16 +44,16 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    run: str
-    library: str
-    algo: str | None
-    env: str | None
-    verdict: Verdict
-    causes: list[RankedCause]
-    symptoms: list[Finding]
-    prescriptions: list[Prescription]
-    not_visible: list[str]
-    notes: list[str]
+    run: str  # id; of a set of runs, of its group or of all of them
+    library: str  # that wrote the log
+    algo: str | None  # in our spelling
+    env: str | None  # as the log names it
+    verdict: Verdict  # in a word
+    causes: list[RankedCause]  # most probable first; none of a healthy run
+    symptoms: list[Finding]  # worst first
+    prescriptions: list[Prescription]  # what to change, first things first
+    not_visible: list[str]  # what the log lacks, and how to make it visible
+    notes: list[str]  # what was left out or guessed in reading
     seeds: Seeds | None = None  # of a set of runs
 
     def to_json(self) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import numpy as np
 from dressage.diagnosis.causes import CAUSES, Place
 from dressage.diagnosis.diagnose import Diagnosis, RankedCause, Verdict
 from dressage.diagnosis.registry import all_rules
-from dressage.diagnosis.rule import Finding
 from dressage.reporting.document import (
     Block,
     Bullets,
@@ -47,7 +46,7 @@ PLACES: dict[Place, str] = {
     "machine": "It lies in the machine or in how the work is shared out on it.",
     "data": "It lies in the data set.",
 }
-MOST_SECONDARY, MOST_CHARTS = 4, 4
+MOST_EVIDENCE, MOST_SECONDARY, MOST_CHARTS = 6, 4, 4
 
 
 def headline(diagnosis: Diagnosis) -> list[Block]:
@@ -102,13 +101,16 @@ def _primary(diagnosis: Diagnosis, views: Sequence[RunView]) -> list[Block]:
         Paragraph((Strong(top.id), f" ({percent(top.probability)}): {CAUSES[top.id].title}."))
     ]
     if top.evidence:
-        blocks.append(Bullets([_counted(says, diagnosis) for says in top.evidence]))
+        blocks.append(Bullets([_counted(says, diagnosis) for says in top.evidence[:MOST_EVIDENCE]]))
     by_words = {finding.says: finding for finding in diagnosis.symptoms}
     shown = [by_words[says] for says in top.evidence if says in by_words] or diagnosis.symptoms
-    charts = [chart for f in shown if (chart := finding_chart(f, views)) is not None]
-    unique = {chart.title: chart for chart in charts}
-    if unique:
-        blocks.append(Charts("", list(unique.values())[:MOST_CHARTS]))
+    rules: dict[str, list[str]] = {}
+    for finding in shown:
+        if finding.metric and (name := first_of(finding.metric, views[0].series)):
+            rules.setdefault(name, []).append(finding.rule)
+    made = [finding_chart(name, f"{name} ({', '.join(of)})", views) for name, of in rules.items()]
+    if charts := [chart for chart in made if chart is not None]:
+        blocks.append(Charts("", charts[:MOST_CHARTS]))
     return blocks
 
 
@@ -157,11 +159,8 @@ def _counted(says: str, diagnosis: Diagnosis) -> str:
     return clean(says)
 
 
-def finding_chart(finding: Finding, views: Sequence[RunView]) -> Chart | None:
-    """The metric in which a symptom shows, of every run."""
-    name = finding.metric and first_of(finding.metric, views[0].series)
-    if not name:
-        return None
+def finding_chart(name: str, title: str, views: Sequence[RunView]) -> Chart | None:
+    """The metric in which symptoms show, of every run."""
     lines = []
     for index, view in enumerate(views):
         series = view[name]
@@ -172,5 +171,4 @@ def finding_chart(finding: Finding, views: Sequence[RunView]) -> Chart | None:
     if not lines:
         return None
     family = next((f for f in FAMILIES if fnmatchcase(name, f)), name)
-    panel = Panel("", f"{name} ({finding.rule})", (family if name not in METRICS else name,))
-    return panel_chart(panel, [name], lines)
+    return panel_chart(Panel("", title, (name if name in METRICS else family,)), [name], lines)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import json
 import math
 import re
 from pathlib import Path
@@ -12,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from dressage.core.hooks import MemberState, Moment
-from dressage.runs.find import find
 from dressage.reporting.braille import draw, frame_of
+from dressage.runs.find import find
 from dressage.ui.progress import progress_for
 from dressage.ui.progress.live import LiveProgress, run_view
 from dressage.ui.progress.members import GroupTrack, members_view
@@ -188,3 +190,43 @@ def test_numbers_read_well() -> None:
     assert one_line_json({"a": math.nan, "b": [math.inf, 1], "p": Path("x")}) == (
         '{"a": null, "b": [null, 1], "p": "x"}'
     )
+
+
+def test_what_is_said_of_a_run_stands_beside_its_progress(tmp_path: Path) -> None:
+    track = Track(env="E", algo="ppo", seed=0, budget=100)
+    said = "likely a learning rate that is too low (lr-too-low, 70%)"
+    track.see(dataclasses.replace(moment(tmp_path, 10), said=said))
+    shown = console(100, 30, terminal=True)
+    shown.print(run_view(track, 100, 30))
+    assert said in text_of(shown)
+    plain = PlainProgress(console(200))
+    plain.track.budget = 100
+    plain.on_row(dataclasses.replace(moment(tmp_path, 100, 100, ret=1.0), said=said))
+    assert said in text_of(plain.console)
+
+
+def test_what_is_said_of_most_seeds_is_shown(tmp_path: Path) -> None:
+    track = GroupTrack()
+    words = ["a", "b", "b", ""]
+    track.see(
+        [
+            MemberState(seed, "running", 1, 40, {}, Path("absent"), said)
+            for seed, said in enumerate(words)
+        ]
+    )
+    shown = console(100, 30, terminal=True)
+    shown.print(members_view(track, 100, 30))
+    assert "2 of 4 seeds: b" in text_of(shown)
+
+
+def test_what_was_said_last_is_read_from_the_end_of_the_events(tmp_path: Path) -> None:
+    from dressage.runs.table import last_events
+    from dressage.seeds import _said
+
+    events = [{"kind": "begin"}, {"kind": "finding", "says": "old"}, {"kind": "checkpoint"}]
+    lines = [json.dumps(event) for event in events]
+    (tmp_path / "events.jsonl").write_text("\n".join([*lines, '{"kind": "guard", "rea']))
+    assert _said(tmp_path) == "old"
+    (tmp_path / "events.jsonl").write_text("x" * 9000 + "\n" + json.dumps(events[1]) + "\n")
+    assert last_events(tmp_path / "events.jsonl") == [events[1]]
+    assert last_events(tmp_path / "absent") == []

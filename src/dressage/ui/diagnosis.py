@@ -119,15 +119,16 @@ class _PlainView:
 # Of which sections which blocks fit one screen: the verdict, the curve, the causes, the changes.
 BRIEF: dict[str, tuple[type, ...]] = {
     "summary": (Paragraph, Tiles, Chart),
+    "recommendations": (Heading, Paragraph),
     "bottlenecks": (Paragraph, Heading, Table),
-    "recommendations": (Heading, Table),
 }
 
 
 def brief(report: DiagnosisReport) -> Document:
+    whole = {section.key: section for section in report.document.sections}
     sections = [
-        replace(one, blocks=[b for b in one.blocks if isinstance(b, BRIEF.get(one.key, ()))])
-        for one in report.document.sections
-        if one.key in BRIEF
+        replace(whole[key], blocks=[b for b in whole[key].blocks if isinstance(b, kept)])
+        for key, kept in BRIEF.items()
+        if key in whole
     ]
     return replace(report.document, sections=sections)

@@ -52,7 +52,8 @@ def _verdict(
     variant, setting, severity = key
     measure: Measure = FAULTS[variant].measure if variant in FAULTS else "final"
     name = "final" if measure == "crash" else measure
-    faulty, healthy = _values(group, name), _values(clean, name)
+    faulty = _values(group, name)
+    healthy = _values(clean, "val" if measure == "played" else name)
     a, b = float(np.mean(healthy)), float(np.mean(faulty)) if faulty else float("nan")
     deviation = max(np.std(healthy), np.std(faulty) if faulty else 0.0, FLOOR * abs(a), 1e-9)
     enough = len(group) >= FEWEST_SEEDS and len(healthy) >= FEWEST_SEEDS

@@ -12,8 +12,9 @@ from typing import Literal
 from benchmarks.faults.injection import Levels, budget_shares, levels, times
 
 # What is compared with the clean twin: the environment's own return at the end of training; that of
-# the last evaluation; the logged return; the speed; or, of crashes, nothing.
-Measure = Literal["final", "val", "logged", "speed", "crash"]
+# the last evaluation; that of the last policy in the clean environment; the logged return; the
+# speed; or, of crashes, nothing.
+Measure = Literal["final", "val", "played", "logged", "speed", "crash"]
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,11 @@ ON_POLICY = [
     ),
     fault(
         "schedule-restarts",
-        WRAPPED_PPO,
-        levels({"learning_rate": "linear(0.02, 0)"}, code={"in_parts": {"parts": (6, 8, 10)}}),
+        PPO,
+        levels(
+            {"learning_rate": "linear(0.04, 0)"},
+            code={"schedules_restarted": {"parts": (4, 6, 8), "share": (0.7, 0.5, 0.3)}},
+        ),
     ),
     fault(
         "too-many-epochs",
@@ -86,8 +90,8 @@ ON_POLICY = [
     fault("clip-range-too-tight", PPO, levels({"clip_range": (3e-3, 1e-3, 1e-4)})),
     fault(
         "rollout-too-short",
-        PPO,
-        levels({"n_steps": (8, 4, 2), "n_envs": 1, "batch_size": (8, 4, 2)}),
+        ("pendulum-ppo", "acrobot-ppo", "cartpole-ppo"),
+        levels({"n_steps": (6, 3, 2), "n_envs": 2, "batch_size": (12, 6, 4)}),
     ),
     fault(
         "rollout-too-long",
@@ -98,7 +102,7 @@ ON_POLICY = [
     ),
     fault("entropy-collapse", CHOICES, levels({"ent_coef": (-0.3, -1.0, -3.0)}), "choices"),
     fault("entropy-bonus-too-high", CHOICES, levels({"ent_coef": (0.3, 1.0, 5.0)})),
-    fault("action-std-explosion", GAUSSIAN, levels({"ent_coef": (0.5, 2.0, 10.0)})),
+    fault("action-std-explosion", GAUSSIAN, levels({"ent_coef": (5.0, 20.0, 100.0)})),
     fault(
         "advantage-normalisation",
         ("pendulum-ppo", "pointmass-ppo"),
@@ -113,7 +117,11 @@ ON_POLICY = [
         levels({"gae_lambda": (0.3, 0.1, 0.0)}),
     ),
     fault("gamma-too-low", ON, levels({"gamma": (0.6, 0.3, 0.0)})),
-    fault("gamma-too-high", GAUSSIAN, levels({"gamma": (0.999, 0.9997, 1.0)})),
+    fault(
+        "gamma-too-high",
+        GAUSSIAN,
+        levels({"gamma": (0.999, 0.9997, 1.0), "normalize_reward": False}),
+    ),
     fault("critic-too-weak", PPO, levels({"vf_coef": (1e-4, 1e-6, 0.0)})),
     fault(
         "critic-dominates",
@@ -176,7 +184,7 @@ ENVIRONMENT = [
     ),
     fault(
         "reward-scale-too-large",
-        ("cartpole-dqn", "pointmass-sac", "pendulum-sac", "pointmass-dqn"),
+        ("cartpole-dqn", "pointmass-dqn", "pendulum-sac", "pointmass-sac"),
         levels(wrap={"rewards:Scaled": {"factor": (100.0, 1e3, 1e5)}}),
         "values",
     ),
@@ -263,22 +271,24 @@ ENVIRONMENT = [
     fault(
         "truncation-as-termination",
         ("pendulum-sac", "pointmass-ppo", "pendulum-ppo", "pointmass-sac"),
-        levels(wrap={"episodes:ClockAsEnd": {"limit": (20, 10, 5)}}),
+        levels(wrap={"episodes:ClockAsEnd": {"limit": (12, 8, 5)}}),
+        measure="played",
     ),
     fault(
         "terminal-not-stored",
-        ("cartpole-dqn", "pointmass-dqn", "cartpole-ppo"),
-        levels(code={"terminals_lost": {"share": (0.5, 0.8, 1.0)}}),
+        ("cartpole-dqn", "acrobot-dqn", "cartpole-ppo", "inverted-pendulum-ppo"),
+        levels(code={"terminals_lost": {"share": (0.95, 0.99, 1.0)}}),
     ),
     fault(
         "autoreset-leak",
-        ("cartpole-ppo", "pointmass-ppo"),
-        levels(code={"episodes_joined": {"share": (0.5, 0.8, 1.0)}}),
+        ("cartpole-ppo", "inverted-pendulum-ppo"),
+        levels(code={"episodes_joined": {"share": (0.8, 0.95, 1.0)}}),
     ),
     fault(
         "episode-limit-too-short",
         ("cartpole-ppo", "acrobot-ppo", "cartpole-dqn"),
         levels(wrap={"episodes:Short": {"share": (0.1, 0.06, 0.03)}}),
+        measure="played",
     ),
     fault(
         "action-range-unnormalised",
@@ -295,7 +305,7 @@ ENVIRONMENT = [
     fault(
         "action-saturation",
         ("pendulum-ppo", "pointmass-ppo", "pointmass-a2c"),
-        levels({"scale_actions": False, "log_std_init": (2.0, 3.0, 4.0)}),
+        levels({"scale_actions": False}, wrap={"actions:Ranged": {"factor": (0.03, 0.01, 1e-3)}}),
     ),
     fault(
         "action-ignored",
@@ -334,6 +344,7 @@ ENVIRONMENT = [
         "envs-share-seed",
         ("cartpole-ppo", "pointmass-ppo"),
         levels(wrap={"episodes:SameEpisodes": {"episodes": (4, 2, 1)}}),
+        measure="played",
     ),
     fault(
         "env-not-reset",
@@ -342,8 +353,8 @@ ENVIRONMENT = [
     ),
     fault(
         "reward-hacking",
-        ("pendulum-ppo", "pointmass-ppo", "acrobot-ppo"),
-        levels(wrap={"rewards:AliveBonus": {"bonus": (2.0, 5.0, 20.0), "kept": (0.1, 0.05, 0.0)}}),
+        ("pendulum-ppo", "pointmass-ppo", "pendulum-sac", "pointmass-sac"),
+        levels(wrap={"rewards:PaidForSpeed": {"weight": (3.0, 6.0, 12.0)}}),
     ),
     fault(
         "throughput-decay",
@@ -356,9 +367,11 @@ ENVIRONMENT = [
 VALUE_BASED = [
     fault("learning-never-starts", OFF, levels({"learning_starts": budget_shares(1.0, 1.5, 5.0)})),
     fault(
-        "learning-starts-misplaced", OFF, levels({"learning_starts": budget_shares(0.6, 0.75, 0.9)})
+        "learning-starts-misplaced",
+        OFF,
+        levels({"learning_starts": budget_shares(0.85, 0.93, 0.97)}),
     ),
-    fault("buffer-too-small", OFF, levels({"buffer_size": (300, 150, 64)})),
+    fault("buffer-too-small", OFF, levels({"buffer_size": (48, 16, 4)})),
     fault("no-exploration", VALUES, levels({"epsilon": 0.0, "learning_starts": (64, 16, 1)})),
     fault(
         "epsilon-decays-too-fast",
@@ -593,7 +606,7 @@ NETWORKS = [
     ),
     fault(
         "bad-initialisation",
-        ("cartpole-ppo", "pointmass-choices-ppo", "pendulum-ppo"),
+        ("cartpole-ppo", "acrobot-ppo", "pendulum-ppo"),
         levels(code={"heads_scaled": {"factor": (1e3, 3e3, 1e4)}}),
         "policy",
     ),

@@ -13,17 +13,28 @@ from typing import Any
 import numpy as np
 from benchmarks.faults.injection import INJECTIONS, Injection
 from benchmarks.faults.injections import recording
-from benchmarks.faults.injections.code import CODE, TORCH, WAYS
+from benchmarks.faults.injections.code import CODE, IN_C_TOO, TORCH
 from benchmarks.faults.settings import SETTINGS, Setting
 
+import dressage
+from dressage.envs.make import make_env
+from dressage.errors import DressageError
 from dressage.runs.readers import read
 from dressage.runs.view import RunView
 
 RECORDER = f"{INJECTIONS}.recording:TrueReturn"
 # An evaluation costs as much as training where episodes are long.
-EVALUATION = {"eval_episodes": 5, "final_eval_episodes": 10}
+EVALUATION = {"eval_episodes": 5, "final_eval_episodes": 10, "guard": "off"}
 # Of the machinery, or how it was injected: a healthy run's are shown instead.
-HIDDEN = {"engine": "auto", "backend": "auto", "wrappers": [], "callbacks": [], "threads": "auto"}
+HIDDEN = {
+    "engine": "auto",
+    "backend": "auto",
+    "wrappers": [],
+    "callbacks": [],
+    "threads": "auto",
+    "guard": "warn",
+}
+SHOWN_EVENTS = ("begin", "end", "resume", "failure")
 
 INEXACT = "This run cannot be resumed exactly"  # which is so of our wrappers, faulty or not
 
@@ -74,32 +85,51 @@ def make(job: Job, env_steps: int | None = None) -> tuple[RunView, dict[str, Any
         added = [{"name": f"{INJECTIONS}.{name}", **kw} for name, kw in injection.wrappers]
         config |= {"wrappers": [RECORDER, *added], "backend": "inline"}
     if injection.code:
-        config["backend"] = "inline"
+        if any(name not in IN_C_TOO for name, _ in injection.code):
+            config["backend"] = "inline"
         if any(name in TORCH for name, _ in injection.code):
             config["engine"] = "torch"
     recording.MADE.clear()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         error = ""
-        way = WAYS["once"]
         for name, kwargs in injection.code:
-            if name in WAYS:
-                way = WAYS[name](**kwargs) if kwargs else WAYS[name]
-            else:
-                stack.enter_context(CODE[name](setting, **kwargs))
+            stack.enter_context(CODE[name](setting, **kwargs))
         try:
-            way(setting, config, folder)
+            dressage.train(setting.env, algo=setting.algo, preset=False, runs=folder, **config)
         except Exception as failed:
             error = f"{type(failed).__name__}: {failed}"
         found = [view for view in _views(Path(folder)) if len(view.series)]
         if not found:
             raise RuntimeError(error or "the run left nothing to read")
         view = found[-1]
-    return as_seen(view, setting, job), outcome(view, config) | {"error": error}
+        result = outcome(view, config) | {"error": error}
+        if any(name.startswith("episodes:") for name, _ in injection.wrappers):
+            result["played"] = played(setting, view.path)
+    return as_seen(view, setting, job), result
 
 
 def _views(folder: Path) -> list[RunView]:
     runs = sorted(p for p in folder.iterdir() if p.is_dir() and not p.is_symlink())
     return [view for path in runs for view in read(path)]
+
+
+def played(setting: Setting, run: Path, episodes: int = 8) -> float | None:
+    """Mean return of the last policy in the clean environment: returns of episodes that end
+    elsewhere cannot be compared."""
+    try:
+        policy = dressage.load(f"{run}@last", trust=True)
+    except DressageError:
+        return None
+    env = make_env(setting.env, env_kwargs=setting.config.get("env_kwargs"))
+    total = 0.0
+    for seed in range(episodes):
+        obs, _ = env.reset(seed=seed)
+        state, over = None, False
+        while not over:
+            action, state = policy.predict(obs, state)
+            obs, reward, terminated, truncated, _ = env.step(action)
+            total, over = total + float(reward), terminated or truncated
+    return total / episodes
 
 
 def outcome(view: RunView, config: dict[str, Any]) -> dict[str, Any]:
@@ -143,6 +173,6 @@ def as_seen(view: RunView, setting: Setting, job: Job) -> RunView:
     view.events = [
         {key: value for key, value in event.items() if key not in ("time", "format")}
         for event in view.events
-        if event["kind"] not in ("checkpoint", "inexact")
+        if event["kind"] in SHOWN_EVENTS
     ][-40:]
     return view

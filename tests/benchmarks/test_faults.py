@@ -17,7 +17,7 @@ from benchmarks.faults.benign import VARIATIONS
 from benchmarks.faults.faults import FAULTS
 from benchmarks.faults.injection import Injection, levels, times
 from benchmarks.faults.injections import actions, episodes, observations, recording, rewards
-from benchmarks.faults.injections.code import CODE, WAYS
+from benchmarks.faults.injections.code import CODE
 from benchmarks.faults.settings import SETTINGS
 from benchmarks.faults.tasks import PointMass
 from benchmarks.faults.train import Job, make
@@ -100,7 +100,7 @@ def test_every_injection_has_valid_settings_and_known_parts() -> None:
             module, _, kind = wrapper.partition(":")
             assert hasattr(sys.modules[f"benchmarks.faults.injections.{module}"], kind)
         for code, _ in injection.code:
-            assert code in CODE or code in WAYS
+            assert code in CODE
 
 
 def test_severities() -> None:
@@ -200,7 +200,8 @@ def test_rewards() -> None:
     assert sparse == [0.0] * 19 + [1.0]
     told = [r for _, r, *_ in played(rewards.NotANumber(Counting(), 1.0, after=2), 3)]
     assert np.isnan(told).tolist() == [False, False, True]
-    assert [r for _, r, *_ in played(rewards.AliveBonus(Counting(), 2.0, 0.5), 1)] == [2.5]
+    paid = [r for _, r, *_ in played(rewards.PaidForSpeed(Counting(), 2.0, 0.5), 2)]
+    assert paid == [20.5, 40.5]
     noise = [r for _, r, *_ in played(rewards.Uninformative(Counting()), 20)]
     assert np.std(noise) > 0.3
 

@@ -1,8 +1,7 @@
 """Faults in code: each patches a function of dressage for the length of one run.
 
 Where it can, a patch changes the data that a learner gets (`prepare`), which costs nothing and
-works on either engine; what is inside a loss or a network needs torch (`TORCH`). `WAYS` are other
-ways to call `train`.
+works on either engine; what is inside a loss or a network needs torch (`TORCH`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import numpy as np
 from benchmarks.faults.injections import losses, midway, networks
 from benchmarks.faults.settings import Setting
 
-import dressage
 from dressage.core.steps import Steps
 from dressage.core.trainer import Trainer
 
@@ -220,25 +218,7 @@ def evaluated_unnormalised(setting: Setting, scale: float) -> Iterator[None]:
         yield
 
 
-# -- ways to train -------------------------------------------------------------------------------
-
-
-def once(setting: Setting, config: dict[str, Any], folder: str) -> None:
-    dressage.train(setting.env, algo=setting.algo, preset=False, runs=folder, **config)
-
-
-def in_parts(parts: int) -> Callable[[Setting, dict[str, Any], str], None]:
-    """Trained in a loop of calls, each of which goes on with a budget that is a little larger: the
-    schedules run to their end in each."""
-
-    def train(setting: Setting, config: dict[str, Any], folder: str) -> None:
-        whole = config["env_steps"]
-        first = config | {"env_steps": whole // parts}
-        run = dressage.train(setting.env, algo=setting.algo, preset=False, runs=folder, **first)
-        for part in range(2, parts + 1):
-            run = dressage.train(resume=run, env_steps=whole * part // parts, trust=True)
-
-    return train
+# -- no fault ------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -247,7 +227,6 @@ def on_torch(setting: Setting) -> Iterator[None]:
     yield
 
 
-WAYS: dict[str, Any] = {"once": once, "in_parts": in_parts}
 CODE: dict[str, Patch] = {
     function.__name__: function
     for function in (
@@ -269,4 +248,6 @@ CODE: dict[str, Patch] = {
         *networks.PATCHES,
     )
 }
+# These reach what they change in native environments too; the others need the Python loop.
+IN_C_TOO = {f.__name__ for f in midway.PATCHES if f is not midway.state_lost}
 TORCH = {f.__name__ for f in (on_torch, *losses.PATCHES, *networks.PATCHES)}

@@ -98,6 +98,19 @@ def _restarted(schedule: Any, share: float) -> Any:
     return lambda progress: schedule((progress - share) / (1.0 - share))
 
 
+def schedules_restarted(setting: Setting, parts: int, share: float) -> Any:
+    """The schedules begin anew in each part of the run, and get only so far in it: training is
+    called in a loop, each time with a budget that it does not use up."""
+
+    def strike(trainer: Trainer) -> None:
+        def again(schedule: Any) -> Any:
+            return lambda progress: schedule(share * (progress * parts % 1.0))
+
+        trainer.schedules = {name: again(s) for name, s in trainer.schedules.items()}
+
+    return striking(0.0, strike)
+
+
 def heads_scaled(setting: Setting, factor: float) -> Any:
     """The first weights of the last layers are far too large."""
 
@@ -124,4 +137,11 @@ def weights_scaled(setting: Setting, factor: float) -> Any:
     return striking(0.0, strike)
 
 
-PATCHES = (moments_damaged, weights_forgotten, state_lost, heads_scaled, weights_scaled)
+PATCHES = (
+    moments_damaged,
+    weights_forgotten,
+    state_lost,
+    schedules_restarted,
+    heads_scaled,
+    weights_scaled,
+)

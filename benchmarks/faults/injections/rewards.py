@@ -84,15 +84,17 @@ class Sparse(gym.Wrapper):
         return obs, float(good), terminated, truncated, info
 
 
-class AliveBonus(gym.RewardWrapper):
-    """A bonus for each step, which outweighs what the task pays."""
+class PaidForSpeed(gym.Wrapper):
+    """Pays for what is quick to gain instead: the size of the last entry observed, a speed."""
 
-    def __init__(self, env: Any, bonus: float, kept: float = 1.0) -> None:
+    def __init__(self, env: Any, weight: float, kept: float = 1.0) -> None:
         super().__init__(env)
-        self.bonus, self.kept = bonus, kept
+        self.weight, self.kept = weight, kept
 
-    def reward(self, reward: Any) -> float:
-        return self.kept * float(reward) + self.bonus
+    def step(self, action: Any) -> Any:
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        paid = self.kept * float(reward) + self.weight * abs(float(obs[-1]))
+        return obs, paid, terminated, truncated, info
 
 
 class Noisy(gym.RewardWrapper):

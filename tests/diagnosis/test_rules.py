@@ -388,6 +388,10 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(kl_divergence=np.where(STEPS < 6000, 0.8, 0.01)),
         view(kl_divergence=0.02),
     ),
+    "OPT022": (
+        view(clip_fraction=0.6, kl_divergence=1e-6),
+        view(clip_fraction=0.6, kl_divergence=0.05),
+    ),
     "OPT021": (
         view(algo="dqn", **{"train/metrics/weight_norm/q": np.where(STEPS < 40_000, 60.0, 14.0)}),
         view(algo="dqn", **{"train/metrics/weight_norm/q": np.linspace(14, 150, T)}),
@@ -401,8 +405,8 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="dqn", buffer_fill=STEPS / 60_000),
     ),
     "ENV011": (
-        view(truncated_share=1.0, ep_len_mean=50.0),
-        view(truncated_share=1.0, ep_len_mean=500.0),
+        view(episodes=episodes(NOISE, 50, "truncated")),
+        view(episodes=episodes(NOISE, 500, "truncated")),
     ),
     "EVA002": (
         view(
@@ -437,7 +441,7 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(
             **{
                 "val/roll/ep_rew_mean": RISING,
-                "val/roll/ep_rew_std": 30.0,
+                "val/roll/ep_rew_std": 0.0,
                 "val/roll/episodes": np.full(T, 1.0),
             }
         ),
@@ -454,8 +458,8 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(env_steps_per_second=1000 + 300 * NOISE),
     ),
     "MAC002": (
+        view(**{"sys/time/collect": 1.0, "sys/time/update": 1.0, "sys/time/evaluate": 40.0}),
         view(**{"sys/time/collect": 1.0, "sys/time/update": 1.0, "sys/time/evaluate": 4.0}),
-        view(**{"sys/time/collect": 1.0, "sys/time/update": 1.0, "sys/time/evaluate": 0.1}),
     ),
     "MAC003": (
         view(**{"sys/time/collect": 50.0, "sys/time/update": 1.0}),

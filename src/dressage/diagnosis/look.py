@@ -291,7 +291,27 @@ def episode_length(run: RunView, begin: float = 0.5) -> float:
 
 def solved(run: RunView) -> bool:
     """Whether the late return is at the environment's threshold."""
-    return run.threshold is not None and median(returns(run), 0.85) >= run.threshold
+    return run.threshold is not None and late_return(run) >= run.threshold
+
+
+def late_return(run: RunView, evaluated: bool = True) -> float:
+    """What the policy earns at the end: the highest of the late logged returns, the last single
+    episodes and (`evaluated`) the last evaluations, since means over many episodes trail."""
+    single = run.episodes.returns[run.episodes.env_steps > 0.9 * run.env_steps]
+    single = single[np.isfinite(single)]
+    levels = [
+        median(returns(run), 0.85),
+        end(returns(run)),
+        float(np.median(single)) if len(single) >= FEWEST else math.nan,
+        end(run["val/roll/ep_rew_mean"]) if evaluated else math.nan,
+    ]
+    known = [level for level in levels if not math.isnan(level)]
+    return max(known) if known else math.nan
+
+
+def done(run: RunView) -> bool:
+    """Whether there is nothing to find: solved where the threshold is known, else learned."""
+    return solved(run) if run.threshold is not None else learned(run)
 
 
 def thin(run: RunView) -> RunView:

@@ -20,7 +20,7 @@ class TimeLimitsCountedAsEnds(Rule):
         The lengths of episodes and how they ended.
 
     Threshold and source
-        Over half of the later episodes of exactly the longest length, with fewer than 1 %
+        Over 80 % of the later episodes of exactly the longest length, with fewer than 1 %
         truncated (guess).
 
     Prescription
@@ -37,7 +37,7 @@ class TimeLimitsCountedAsEnds(Rule):
     name = "time-limits-counted-as-ends"
     family = "data"
     severity = "high"
-    thresholds = {"share": Threshold(0.5, "guess"), "truncated": Threshold(0.01, "guess")}
+    thresholds = {"share": Threshold(0.8, "guess"), "truncated": Threshold(0.01, "guess")}
     expected = {
         "truncation-as-termination": 0.9,
         "time-limit-hidden": 0.6,
@@ -61,7 +61,7 @@ class TimeLimitsCountedAsEnds(Rule):
         lengths = lengths[len(lengths) // 2 :]
         longest = float(lengths.max())
         share = float((lengths == longest).mean())
-        if not (share > self.bound("share") and longest > 2 and cut < self.bound("truncated")):
+        if not (share > self.bound("share") and longest > 4 and cut < self.bound("truncated")):
             return None
         return self.found(
             f"{share:.0%} of the later episodes have exactly {longest:.0f} steps, and "

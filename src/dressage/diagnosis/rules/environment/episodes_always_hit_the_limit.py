@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, learned, median, part, solved
+from dressage.diagnosis.look import FEWEST, done, median, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -90,7 +90,7 @@ class EpisodesAlwaysHitTheLimit(Rule):
     def check(self, run: RunView) -> Finding | None:
         cut = run["train/roll/truncated_share"]
         lengths = part(run["train/roll/ep_len_mean"], 0.02)
-        if len(lengths) < 2 * FEWEST or learned(run) or solved(run):
+        if len(lengths) < 2 * FEWEST or done(run):
             return None
         same = float(np.ptp(lengths)) < 1e-6 and lengths[0] > 1
         if not same or (cut and median(cut) < self.bound("share")):

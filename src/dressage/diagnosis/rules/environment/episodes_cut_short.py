@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import median, task
+import numpy as np
+
+from dressage.diagnosis.look import FEWEST, task
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -31,11 +33,11 @@ class EpisodesCutShort(Rule):
         What takes longer than that is never seen, nor rewarded.
 
     Evidence
-        The length at which episodes are truncated, against the limit that the environment
-        is registered with.
+        The lengths of truncated episodes, against the limit that the environment is
+        registered with.
 
     Threshold and source
-        Over half of the late episodes cut at below 60 % of that limit (guess).
+        The longest of five or more below 60 % of that limit (guess).
 
     Prescription
         The environment’s own limit, or a longer one.
@@ -51,7 +53,6 @@ class EpisodesCutShort(Rule):
     name = "episodes-cut-short"
     family = "environment"
     severity = "high"
-    needs = ("train/roll/truncated_share", "train/roll/ep_len_mean")
     thresholds = {"share": Threshold(0.6, "guess")}
     expected = {
         "episode-limit-too-short": 0.9,
@@ -62,20 +63,20 @@ class EpisodesCutShort(Rule):
     }
 
     def can_see(self, run: RunView) -> bool:
-        return super().can_see(run) and task(run) in LIMITS
+        return super().can_see(run) and task(run) in LIMITS and run.episodes.ended is not None
 
     def check(self, run: RunView) -> Finding | None:
         limit = LIMITS.get(task(run))
-        cut, length = (
-            median(run["train/roll/truncated_share"], 0.5),
-            median(run["train/roll/ep_len_mean"], 0.5),
-        )
-        if limit is None or not (cut > 0.5 and length < self.bound("share") * limit):
+        ended = run.episodes.ended
+        if limit is None or ended is None:
+            return None
+        cut = run.episodes.lengths[ended == "truncated"]
+        length = float(np.max(cut, initial=0.0))
+        if len(cut) < FEWEST or not length < self.bound("share") * limit:
             return None
         return self.found(
-            f"{cut:.0%} of the late episodes are cut after about {length:.0f} steps; "
-            f"{run.env} allows "
-            f"{limit}.",
+            f"{len(cut)} episodes are cut after at most {length:.0f} steps; {run.env} "
+            f"allows {limit}.",
             "train/roll/ep_len_mean",
             length=length,
         )

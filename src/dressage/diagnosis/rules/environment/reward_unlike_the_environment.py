@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from dressage.diagnosis.look import median, returns, task
+import numpy as np
+
+from dressage.diagnosis.look import FEWEST, median, returns, task
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -37,7 +39,8 @@ class RewardUnlikeTheEnvironment(Rule):
         environment documents.
 
     Threshold and source
-        Of the other sign, or outside of the documented range by a factor of five (guess).
+        Of the other sign, outside of the documented range by a factor of five, or varying
+        by over 15 % where it is constant (guess).
 
     Prescription
         Look at the wrappers between environment and log: sign, scale, normalisation.
@@ -56,6 +59,8 @@ class RewardUnlikeTheEnvironment(Rule):
     needs = ("train/roll/ep_len_mean",)
     thresholds = {"times": Threshold(5.0, "guess")}
     expected = {
+        "reward-noise": 0.6,
+        "reward-misaligned": 0.1,
         "reward-sign-flipped": 0.85,
         "reward-scale-too-large": 0.85,
         "reward-scale-too-small": 0.5,
@@ -64,7 +69,6 @@ class RewardUnlikeTheEnvironment(Rule):
         "reward-scale-vs-alpha": 0.6,
         "reward-hacking": 0.7,
         "critic-dominates": 0.1,
-        "reward-noise": 0.1,
         "nan-input": 0.05,
         "grad-clip-missing": 0.2,
         "advantage-normalisation": 0.3,
@@ -86,7 +90,10 @@ class RewardUnlikeTheEnvironment(Rule):
         turned = (high <= 0 and reward > 0.1 * most) or (low >= 0 and reward < -0.1 * most)
         times = self.bound("times")
         small = (low > 0 or high < 0) and abs(reward) < least / times
-        if not (turned or small or abs(reward) > times * most):
+        single = run.episodes.returns / np.maximum(run.episodes.lengths, 1.0)
+        single = single[np.isfinite(single)]
+        varies = low == high and len(single) >= 4 * FEWEST and float(np.std(single)) > 0.15 * most
+        if not (turned or small or varies or abs(reward) > times * most):
             return None
         return self.found(
             f"Rewards are {reward:.3g} a step on average; {run.env} gives {low:g} to {high:g}.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import median
+from dressage.diagnosis.look import size
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -47,11 +47,11 @@ class RewardsTooLarge(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        spread = median(run["train/roll/reward_std"])
+        spread = max(size(run["train/roll/reward_std"]), size(run["train/roll/reward_mean"]))
         if not spread > self.thresholds["reward_std"].value:
             return None
         return self.found(
-            f"The reward a step has a deviation of {spread:.3g}; about 1 is what settings are "
+            f"The reward a step is about {spread:.3g} in size; about 1 is what settings are "
             "made for.",
             "train/roll/reward_std",
             reward_std=spread,

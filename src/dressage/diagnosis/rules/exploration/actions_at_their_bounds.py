@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import learned, median, solved
+from dressage.diagnosis.look import done, median
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -65,7 +65,7 @@ class ActionsAtTheirBounds(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         share = median(run["train/roll/action_saturation"], 0.1)
-        if not share > self.bound("share") or learned(run) or solved(run):
+        if not share > self.bound("share") or done(run):
             return None
         return self.found(
             f"{share:.0%} of the action entries are at a bound, and the return has not risen.",

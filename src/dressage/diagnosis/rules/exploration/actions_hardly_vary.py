@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dressage.diagnosis.look import bounds, learned, median
+from dressage.diagnosis.look import bounds, done, median
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -61,7 +61,7 @@ class ActionsHardlyVary(Rule):
         if run.family == "on-policy" and limits is not None:
             width = float(np.median(limits[1] - limits[0])) / 2
             spread = spread / width if 0 < width < math.inf else math.nan
-        if not spread < self.bound("spread") or learned(run):
+        if not spread < self.bound("spread") or done(run):
             return None
         return self.found(
             f"The actions have a deviation of {spread:.2g} of half their range.",

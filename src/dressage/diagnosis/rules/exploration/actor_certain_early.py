@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dressage.diagnosis.look import bounds, learned, median
+from dressage.diagnosis.look import bounds, done, median
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -59,7 +59,7 @@ class ActorCertainEarly(Rule):
         floor = -self.bound("nats") * dimensions
         if not math.isnan(target):
             floor = target - 2.0 * dimensions
-        if not middle < floor or learned(run):
+        if not middle < floor or done(run):
             return None
         return self.found(
             f"The actor's entropy is {middle:.3g} nats in the first half of the run; "

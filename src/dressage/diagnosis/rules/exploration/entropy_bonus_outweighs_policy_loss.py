@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import learned, size
+from dressage.diagnosis.look import done, size
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -47,7 +47,7 @@ class EntropyBonusOutweighsPolicyLoss(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         bonus, policy = size(run["train/loss/entropy"], 0.1), size(run["train/loss/policy"], 0.1)
-        if not bonus > self.bound("times") * max(policy, 1e-9) or bonus < 1e-3 or learned(run):
+        if not bonus > self.bound("times") * max(policy, 1e-9) or bonus < 1e-3 or done(run):
             return None
         return self.found(
             f"The entropy part of the loss is {bonus:.3g}, the policy part {policy:.3g}.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import learned, median, solved
+from dressage.diagnosis.look import done, median
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -58,7 +58,7 @@ class OneActionDominates(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         share = median(run["train/roll/action_share_max"], 0.6)
-        if not share > self.bound("share") or learned(run) or solved(run):
+        if not share > self.bound("share") or done(run):
             return None
         return self.found(
             f"One action is {share:.0%} of those taken late in the run, and the return has "

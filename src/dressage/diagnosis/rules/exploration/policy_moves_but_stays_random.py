@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import learned, median, part
+from dressage.diagnosis.look import done, median, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -18,7 +18,7 @@ class PolicyMovesButStaysRandom(Rule):
         updates is normal.
 
     Threshold and source
-        Above 95 % of its highest with a KL above 5e-4 (guess; “stays near 1” [AJ]).
+        Above 90 % of its highest with a KL above 5e-4 (guess; “stays near 1” [AJ]).
 
     Prescription
         Divide ent_coef by ten; look whether the reward depends on what is done.
@@ -36,7 +36,7 @@ class PolicyMovesButStaysRandom(Rule):
     severity = "high"
     families = ("on-policy",)
     needs = ("train/metrics/entropy", "train/metrics/kl_divergence")
-    thresholds = {"share": Threshold(0.95, "guess"), "kl": Threshold(0.0005, "guess")}
+    thresholds = {"share": Threshold(0.9, "guess"), "kl": Threshold(0.0005, "guess")}
     expected = {
         "entropy-bonus-too-high": 0.8,
         "reward-uninformative": 0.7,
@@ -63,7 +63,7 @@ class PolicyMovesButStaysRandom(Rule):
         entropy = run["train/metrics/entropy"]
         known, kl = part(entropy), median(run["train/metrics/kl_divergence"], 0.1)
         late = median(entropy, 0.5)
-        if not len(known) or learned(run) or not kl > self.bound("kl"):
+        if not len(known) or done(run) or not kl > self.bound("kl"):
             return None
         highest = float(known.max())
         if not (highest > 0 and late > self.bound("share") * highest):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import learned, median, part
+from dressage.diagnosis.look import done, median, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -19,7 +19,7 @@ class PolicyStaysRandom(Rule):
         The entropy in the second half of the run against its start, where the return has not risen.
 
     Threshold and source
-        Above 95 % of its start after half of the run (guess; “stays near 1” [AJ]).
+        Above 90 % of its start after half of the run (guess; “stays near 1” [AJ]).
 
     Prescription
         Divide the entropy bonus by ten; a learning rate that moves the policy.
@@ -37,7 +37,7 @@ class PolicyStaysRandom(Rule):
     severity = "high"
     needs = ("train/metrics/entropy",)
     families = ("on-policy",)
-    thresholds = {"share": Threshold(0.95, "guess")}
+    thresholds = {"share": Threshold(0.9, "guess")}
     expected = {
         "entropy-bonus-too-high": 0.9,
         "lr-too-low": 0.9,
@@ -73,7 +73,7 @@ class PolicyStaysRandom(Rule):
     def check(self, run: RunView) -> Finding | None:
         entropy = run["train/metrics/entropy"]
         first, late = part(entropy, 0.0, 0.05), median(entropy, 0.5)
-        if not len(first) or learned(run):
+        if not len(first) or done(run):
             return None
         start = float(np.median(first))
         if not (start > 0 and late > self.thresholds["share"].value * start):

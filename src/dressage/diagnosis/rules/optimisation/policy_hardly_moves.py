@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import learned, median
+from dressage.diagnosis.look import done, median
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -66,7 +66,7 @@ class PolicyHardlyMoves(Rule):
     def check(self, run: RunView) -> Finding | None:
         kl, clipped = run["train/metrics/kl_divergence"], run["train/metrics/clip_fraction"]
         middle = median(kl, 0.1)
-        if not middle < self.thresholds["kl"].value or learned(run):
+        if not middle < self.thresholds["kl"].value or done(run):
             return None
         if clipped and not median(clipped, 0.1) < self.thresholds["clip_fraction"].value:
             return None

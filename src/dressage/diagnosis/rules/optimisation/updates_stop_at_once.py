@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import counts, number
+from dressage.diagnosis.look import FEWEST, counts, number, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -18,7 +18,7 @@ class UpdatesStopAtOnce(Rule):
         the plan is not known, against one.
 
     Threshold and source
-        Below a third of n_epochs, or below one pass (guess).
+        Below a third of n_epochs, or below one pass in a fifth of the updates (guess).
 
     Prescription
         target_kl 0.01 to 0.03, or none.
@@ -47,7 +47,9 @@ class UpdatesStopAtOnce(Rule):
     def check(self, run: RunView) -> Finding | None:
         passes, planned = counts(run).epochs, number(run, "n_epochs")
         most = self.bound("share") * planned if planned > 1 else 0.99
-        if not passes < most:
+        finished = part(run["train/metrics/epochs_done"])
+        cut = len(finished) >= FEWEST and float((finished < 0.99).mean()) > 0.2
+        if not (passes < most or cut):
             return None
         return self.found(
             f"Updates end after {passes:.2g} passes over the rollout"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import learned, median, members, value_loss
+from dressage.diagnosis.look import done, median, members, value_loss
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -58,7 +58,7 @@ class WeightsHardlyMove(Rule):
         moves.pop("alpha", None)
         if moves:
             most = max((m for s in moves.values() if (m := median(s, 0.05, 0.8)) == m), default=1.0)
-            if not most < self.bound("ratio") or learned(run):
+            if not most < self.bound("ratio") or done(run):
                 return None
             return self.found(
                 f"The largest update is {most:.2g} of its weights in the median; 1e-3 is usual.",
@@ -67,7 +67,7 @@ class WeightsHardlyMove(Rule):
             )
         kl, loss = median(run["train/metrics/kl_divergence"], 0.05, 0.8), value_loss(run)[1]
         early, late = median(loss, 0.0, 0.2), median(loss, 0.8)
-        if not kl < self.bound("kl") or not 0.7 < late / early < 1.5 or learned(run):
+        if not kl < self.bound("kl") or not 0.7 < late / early < 1.5 or done(run):
             return None
         return self.found(
             f"The KL of an update is {kl:.2g}; the value loss went from {early:.3g} to {late:.3g}.",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from dressage.diagnosis.look import end, median, returns, start
+from dressage.diagnosis.look import late_return, returns, start
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -142,9 +140,7 @@ class EndsFarFromSolved(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         curve = returns(run)
-        late, first = median(curve, 0.85), start(curve)
-        if math.isnan(late):
-            late = end(curve)
+        late, first = late_return(run, evaluated=False), start(curve)
         if run.threshold is None or not run.threshold > first:
             return None
         way = (late - first) / (run.threshold - first)

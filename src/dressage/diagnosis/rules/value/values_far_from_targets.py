@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import median
+from dressage.diagnosis.look import median, size
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -17,8 +17,8 @@ class ValuesFarFromTargets(Rule):
         The mean prediction against the mean target, in the second half of the run.
 
     Threshold and source
-        Apart by more than half of the target and twice its deviation (guess; close to it in
-        healthy runs).
+        Apart by more than half of the target and twice its deviation, or advantages whose
+        mean exceeds 1.2 times their deviation (guess; close to it in healthy runs).
 
     Prescription
         A value clip above the scale of the returns or none, a higher rate for the values,
@@ -37,7 +37,7 @@ class ValuesFarFromTargets(Rule):
     severity = "high"
     families = ("on-policy",)
     needs = ("train/roll/value_mean", "train/roll/return_mean")
-    thresholds = {"share": Threshold(0.5, "guess")}
+    thresholds = {"share": Threshold(0.5, "guess"), "bias": Threshold(1.2, "guess")}
     expected = {
         "value-clip-too-tight": 0.85,
         "critic-too-weak": 0.8,
@@ -54,8 +54,8 @@ class ValuesFarFromTargets(Rule):
         "gamma-too-high": 0.3,
         "network-too-small": 0.1,
         "weight-decay-too-strong": 0.4,
-        "target-kl-too-tight": 0.2,
-        "critic-dominates": 0.3,
+        "target-kl-too-tight": 0.6,
+        "critic-dominates": 0.2,
         "lr-schedule-ends-early": 0.1,
         "healthy": 0.01,
     }
@@ -65,7 +65,11 @@ class ValuesFarFromTargets(Rule):
         target = median(run["train/roll/return_mean"], 0.5)
         spread = median(run["train/roll/return_std"], 0.5)
         gap = abs(value - target)
-        if not gap > max(
+        mean, around = run["train/roll/adv_mean"], median(run["train/roll/adv_std"], 0.3)
+        biased = size(mean, 0.3) > self.bound("bias") * around and size(mean, 0.3) > 0.1 * abs(
+            target
+        )
+        if not biased and not gap > max(
             self.bound("share") * abs(target), 2.0 * spread if spread == spread else 0.0
         ):
             return None

@@ -7,17 +7,19 @@ from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
 
-class ValueGradientZero(Rule):
-    """The value function gets no gradient.
+class ValueGradientFaint(Rule):
+    """The value function gets hardly any gradient.
 
     Why it hurts
         It stays as it began, and advantages are as noisy as the returns.
 
     Evidence
-        The gradient norm of the value network.
+        The gradient norm of the value network, alone and beside the policy’s, in the first
+        third of the run.
 
     Threshold and source
-        Below 1e-8 in the median of the first half (guess).
+        Below 1e-8, or below a hundredth of the policy’s (guess; 10 to 90 times it early in
+        healthy runs).
 
     Prescription
         vf_coef 0.5; let the parameters of the value network learn.
@@ -30,13 +32,14 @@ class ValueGradientZero(Rule):
     """
 
     id = "VAL006"
-    name = "value-gradient-zero"
+    name = "value-gradient-faint"
     family = "value"
     severity = "critical"
     families = ("on-policy", "actor-critic")
     either = ("train/metrics/grad_norm/value", "train/metrics/grad_norm/critic")
-    thresholds = {"norm": Threshold(1e-08, "guess")}
+    thresholds = {"norm": Threshold(1e-08, "guess"), "ratio": Threshold(0.01, "guess")}
     expected = {
+        "reward-scale-too-small": 0.4,
         "critic-too-weak": 0.9,
         "features-frozen": 0.05,
         "output-activation": 0.25,
@@ -48,11 +51,12 @@ class ValueGradientZero(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         value = run["train/metrics/grad_norm/value"] or run["train/metrics/grad_norm/critic"]
-        norm = median(value, 0.02, 0.5)
-        if not norm < self.bound("norm"):
+        norm = median(value, 0.0, 0.33)
+        policy = median(run["train/metrics/grad_norm/policy"], 0.0, 0.33)
+        if not (norm < self.bound("norm") or norm < self.bound("ratio") * policy):
             return None
         return self.found(
-            f"The gradient norm of the value function is {norm:.2g} in the first half of the run.",
+            f"The gradient norm of the value function is {norm:.2g} in the first third of the run.",
             "train/metrics/grad_norm/value",
             norm=norm,
         )

@@ -50,9 +50,10 @@ test-conformance: $(LIBRARY)
 test-native: $(LIBRARY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 tests/native -m long_native
 
-# Which injected faults hurt, from the labelled runs in the repo; scoring the diagnosis goes here too.
+# The diagnosis on the labelled runs in the repo: which faults hurt, and how often it is right.
 bench-faults: $(STAMP)
 	$(BIN)/python -m benchmarks.faults admit > /dev/null
+	$(BIN)/python -m benchmarks.faults score
 
 # One shard of labelled runs, about twenty minutes of one core; goes on where the last one ended.
 bench-faults-generate: $(LIBRARY)

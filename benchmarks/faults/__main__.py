@@ -1,4 +1,4 @@
-"""`python -m benchmarks.faults generate`, `admit` and `show`"""
+"""`python -m benchmarks.faults generate`, `sb3`, `admit`, `score`, `compact` and `show`"""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ def main() -> None:
     others = commands.add_parser("sb3", help="make the runs of Stable-Baselines3")
     others.add_argument("--minutes", type=float, default=20.0)
     commands.add_parser("admit", help="which faults hurt")
+    scorer = commands.add_parser("score", help="how often the diagnosis is right")
+    scorer.add_argument("--split", choices=("train", "test"), default="train")
     commands.add_parser("compact", help="fewer shards, without runs that are out of date")
     commands.add_parser("show", help="count what is stored")
     given = parser.parse_args()
@@ -39,6 +41,10 @@ def main() -> None:
         from benchmarks.faults.admit import write_table
 
         print(write_table())
+    elif given.command == "score":
+        from benchmarks.faults.score import write_score
+
+        print(write_score(given.split))
     elif given.command == "compact":
         from benchmarks.faults import sb3_runs
         from benchmarks.faults.generate import compact

@@ -73,7 +73,7 @@ ON_POLICY = [
         "schedule-restarts",
         PPO,
         levels(
-            {"learning_rate": "linear(0.04, 0)"},
+            {"learning_rate": "linear(0.1, 0)"},
             code={"schedules_restarted": {"parts": (4, 6, 8), "share": (0.7, 0.5, 0.3)}},
         ),
     ),

@@ -25,7 +25,7 @@ WORK = Path("build/faults-sb3")
 BATCH = 10  # jobs of a process, which takes a while to start
 POINT_MASS = f"{PointMass.__module__}:{PointMass.__name__}"
 NET = {"policy_kwargs": {"net_arch": [64, 64]}}
-CLEAN_SEEDS, FAULT_SEEDS = 6, 3
+CLEAN_SEEDS, FAULT_SEEDS = 5, 2
 
 
 @dataclass(frozen=True)

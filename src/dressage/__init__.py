@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dressage.errors import DressageError
 
 if TYPE_CHECKING:
-    from dressage.api import diagnose, evaluate, load, play, report, resolve_config, train
+    from dressage.api import compare, diagnose, evaluate, load, play, report, resolve_config, train
     from dressage.runs.group import Group
     from dressage.runs.run import Run
 
@@ -17,6 +17,7 @@ __all__ = [
     "Group",
     "Run",
     "__version__",
+    "compare",
     "diagnose",
     "evaluate",
     "load",

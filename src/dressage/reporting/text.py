@@ -34,10 +34,11 @@ from dressage.reporting.numbers import number, whole
 from dressage.reporting.trends import block_means
 
 WIDTH = 100
-SHOWN = ("summary", "metrics", "members", "bottlenecks", "recommendations", "next")
+SHOWN = ("summary", "metrics", "members", "differences", "bottlenecks", "recommendations", "next")
 DRAWN = ("bottlenecks",)  # sections whose small charts are drawn; in others a table has a course
 PLOT_ROWS, SMALL_ROWS = 8, 4
 MOST_POINTS = 400  # of a plot: more than twice its columns
+SECOND_POINTS = 24  # of a second line, drawn as dots
 Piece = tuple[str, str]  # text and its role
 Line = list[Piece]
 
@@ -146,12 +147,16 @@ def _columns(rows: Sequence[Sequence[str]], numeric: Sequence[int], width: int) 
 
 
 def _plot(chart: Chart, width: int, rows: int) -> list[Line]:
-    """The first line of a chart in braille, with its points, and its level as a rule."""
+    """The first line of a chart in braille, its points or else its second line as dots, and its
+    level as a rule."""
     if chart.kind != "lines":
         return []
-    line = next((s for s in chart.series if s.style == "line"), None)
+    drawn_lines = [s for s in chart.series if s.style == "line"][:2]
     dots = next((s for s in chart.series if s.style == "points"), None)
-    curves = [_points(line), _points(dots)]
+    curves = [_points(drawn_lines[0] if drawn_lines else None), _points(dots)]
+    second = dots is None and len(drawn_lines) == 2
+    if second:
+        curves[1] = _points(drawn_lines[1], SECOND_POINTS)
     right = max((x for curve in curves for x, _ in curve), default=0.0)
     frame = braille.frame_of(curves, right, min(width, WIDTH) - 12, rows)
     if frame is None:
@@ -166,13 +171,17 @@ def _plot(chart: Chart, width: int, rows: int) -> list[Line]:
         made.append(drawn)
     end = f"{whole(right)} {chart.x_label}"
     made.append([(f"{'':10} └" + "─" * max(1, frame.width - len(end) - 1) + " " + end, "quiet")])
+    if second:
+        first, other = (series.name for series in drawn_lines)
+        line: Line = [(f"{'':12}— ", "line"), (f"{first}   ", "quiet")]
+        made.append([*line, ("• ", "mark"), (other, "quiet")])
     return made
 
 
-def _points(series: Series | None) -> list[tuple[float, float]]:
+def _points(series: Series | None, most: int = MOST_POINTS) -> list[tuple[float, float]]:
     if series is None:
         return []
     x, y = np.asarray(series.x, np.float64), np.asarray(series.y, np.float64)
     known = np.isfinite(x) & np.isfinite(y) & (x >= 0)
-    x, y = block_means(x[known], MOST_POINTS), block_means(y[known], MOST_POINTS)
+    x, y = block_means(x[known], most), block_means(y[known], most)
     return list(zip(x.tolist(), y.tolist(), strict=True))

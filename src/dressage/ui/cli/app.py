@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dressage.ui.cli.commands import (
+    compare,
     config,
     diagnose,
     evaluate,
@@ -53,6 +54,7 @@ app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
 app.command("diagnose")(diagnose.diagnose)
+app.command("compare")(compare.compare)
 app.command("play")(play.play)
 app.add_typer(runs.app, name="runs")
 app.command("config")(config.config)

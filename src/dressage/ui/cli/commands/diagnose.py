@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dressage.ui.cli.options import JsonOption, RunsOption
+from dressage.ui.cli.options import JsonOption, RunsOption, TrustOption
 
 if TYPE_CHECKING:
     from dressage.diagnosis.report import DiagnosisReport
@@ -47,6 +47,15 @@ def diagnose(
             "high, medium, low.",
         ),
     ] = None,
+    probe: Annotated[
+        bool,
+        typer.Option("--probe", help="Also run the environment and the algorithm, half a minute."),
+    ] = False,
+    env: Annotated[
+        str | None,
+        typer.Option("--env", metavar="ENV", help="The environment to probe: an id, module:Env."),
+    ] = None,
+    trust: TrustOption = False,
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -56,6 +65,8 @@ def diagnose(
     several runs of one setting, or a group, count as its seeds. The report of a run of ours is also
     written into its folder as report.md.
     """
+    from rich.text import Text
+
     from dressage import api
     from dressage.errors import ConfigError
     from dressage.ui.cli.output import console_for, emit
@@ -63,6 +74,8 @@ def diagnose(
 
     if fail_on is not None and fail_on not in LEVELS:
         raise ConfigError(f"--fail-on takes {', '.join(LEVELS)}, and not '{fail_on}'.")
+    if probe and watch:
+        raise ConfigError("--probe takes half a minute, and --watch looks often: choose one.")
     console = console_for(json)
 
     def look() -> list[DiagnosisReport]:
@@ -72,6 +85,10 @@ def diagnose(
             mapping=mapping,
             html=html,
             markdown=markdown,
+            probe=probe,
+            env=env,
+            trust=trust,
+            say=lambda line: console.print(Text(line, "dim"), soft_wrap=True),
             runs=runs,
         )
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dressage.diagnosis.report import DiagnosisReport
     from dressage.policy import Policy
     from dressage.presets.resolve import Resolved
+    from dressage.prove.report import ComparisonReport
     from dressage.reporting import Report
 
 
@@ -204,6 +205,55 @@ def diagnose(
         if markdown is not None:
             one.write_markdown(_numbered(markdown, place))
     return made
+
+
+def compare(
+    *sides: str | Path | Run | Group,
+    threshold: float | None = None,
+    html: str | Path | None = None,
+    markdown: str | Path | None = None,
+    runs: str | Path | None = None,
+) -> ComparisonReport:
+    """How runs differ: settings, results with intervals and tests, and where their curves part.
+
+    Each side is a run, a group of seeds, or a folder of another library; as text also `NAME=SIDE`,
+    and several runs of one side joined by commas. The first is what the others are held against.
+    `threshold`: the return that counts as solved, where it is not the environment's.
+    """
+    from dressage.prove.comparison import Side
+    from dressage.prove.comparison import compare as compared
+    from dressage.prove.report import comparison_report
+    from dressage.runs.readers import read
+
+    root = runs_root(runs)
+    given: list[Side] = []
+    for side in sides:
+        name, places = _side(side)
+        views = [view for place in places for view in read(place, root=root)]
+        given.append(
+            Side(name or (views[0].id if len(views) == 1 else Path(places[0]).name), views)
+        )
+    named = [one.name for one in given]
+    given = [
+        Side(f"{one.name} ({i + 1})", one.runs) if named.count(one.name) > 1 else one
+        for i, one in enumerate(given)
+    ]
+    made = comparison_report(compared(given, threshold), given)
+    if html is not None:
+        made.write_html(html)
+    if markdown is not None:
+        made.write_markdown(markdown)
+    return made
+
+
+def _side(side: str | Path | Run | Group) -> tuple[str, list[str | Path]]:
+    """`NAME=A,B` as its name and its places; a path that exists is taken as it is."""
+    if isinstance(side, Run | Group):
+        return side.path.name, [side.path]
+    if isinstance(side, Path) or Path(side).exists():
+        return "", [side]
+    name, equals, places = side.rpartition("=")
+    return name if equals else "", [place.strip() for place in places.split(",") if place.strip()]
 
 
 def _numbered(path: str | Path, place: int) -> Path:

@@ -99,7 +99,8 @@ def _results(comparison: Comparison) -> list[Block]:
         blocks += [Heading((f"{pair.b} against {pair.a}",)), _pair_table(pair)]
     blocks.append(
         Paragraph(
-            "IQM: mean of the middle half. Tests: exact permutations of the ranks of returns, areas; "
+            "IQM: mean of the middle half. Tests: exact permutations of ranks for returns and for "
+            "areas; "
             "log-rank by permutation for env steps, where a run that never reaches the threshold "
             "counts as one that takes longer. p is corrected for the number of tests (Holm).",
             quiet=True,

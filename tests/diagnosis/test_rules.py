@@ -249,6 +249,10 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="sac", ep_rew_mean=FLAT, **{ENTROPY: 0.65}),
         view(algo="sac", ep_rew_mean=FLAT, **{ENTROPY: np.linspace(0.65, -1, T)}),
     ),
+    "EXP017": (
+        view(**{"train/loss/entropy": 0.2, ENTROPY: 0.6}),
+        view(**{"train/loss/entropy": -0.006, ENTROPY: 0.6}),
+    ),
     "EXP016": (
         view(algo="sac", ep_rew_mean=FLAT, **{ENTROPY: -6.0}),
         view(algo="sac", ep_rew_mean=FLAT, **{ENTROPY: -1.0}),

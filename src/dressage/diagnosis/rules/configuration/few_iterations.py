@@ -40,8 +40,9 @@ class FewIterations(Rule):
     expected = {
         "rollout-too-long": 0.95,
         "budget-too-small": 0.5,
-        "healthy": 0.01,
+        "healthy": 0.004,
         "batch-too-large": 0.5,
+        "nan-input": 0.5,
     }
 
     def check(self, run: RunView) -> Finding | None:

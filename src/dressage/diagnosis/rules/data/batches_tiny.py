@@ -39,7 +39,7 @@ class BatchesTiny(Rule):
     expected = {
         "batch-too-small": 0.95,
         "rollout-too-short": 0.6,
-        "healthy": 0.005,
+        "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:

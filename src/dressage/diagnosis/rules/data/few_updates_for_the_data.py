@@ -46,7 +46,7 @@ class FewUpdatesForTheData(Rule):
         "updates-starved": 0.9,
         "hardware-underused": 0.05,
         "budget-too-small": 0.02,
-        "healthy": 0.01,
+        "healthy": 0.003,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -42,7 +42,7 @@ class LearningBeginsLate(Rule):
         "learning-starts-misplaced": 0.8,
         "learning-never-starts": 0.05,
         "updates-starved": 0.05,
-        "healthy": 0.01,
+        "healthy": 0.003,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -45,7 +45,7 @@ class ManyUpdatesForTheData(Rule):
     expected = {
         "updates-too-many": 0.95,
         "batch-reused": 0.3,
-        "healthy": 0.01,
+        "healthy": 0.003,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -44,7 +44,7 @@ class MemoryTurnsOver(Rule):
         "buffer-too-small": 0.95,
         "catastrophic-forgetting": 0.5,
         "batch-reused": 0.05,
-        "healthy": 0.01,
+        "healthy": 0.003,
     }
 
     def check(self, run: RunView) -> Finding | None:

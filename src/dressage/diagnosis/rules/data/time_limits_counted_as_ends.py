@@ -42,7 +42,7 @@ class TimeLimitsCountedAsEnds(Rule):
         "truncation-as-termination": 0.9,
         "time-limit-hidden": 0.6,
         "episode-limit-too-short": 0.15,
-        "healthy": 0.01,
+        "healthy": 0.003,
     }
 
     def can_see(self, run: RunView) -> bool:

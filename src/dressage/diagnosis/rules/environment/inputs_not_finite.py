@@ -37,7 +37,7 @@ class InputsNotFinite(Rule):
     severity = "critical"
     either = ("train/roll/reward_mean", "train/roll/obs_mean", "train/roll/ep_rew_mean")
     expected = {
-        "nan-input": 0.9,
+        "nan-input": 0.5,
         "grad-clip-missing": 0.03,
         "lr-too-high": 0.03,
         "q-divergence": 0.02,

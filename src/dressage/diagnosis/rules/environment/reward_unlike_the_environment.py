@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, median, returns, task
+from dressage.diagnosis.look import FEWEST, median, returns, start, task
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -26,6 +26,8 @@ REWARDS = {
     "CliffWalking": (-100.0, -1.0),
     "Taxi": (-10.0, 20.0),
 }
+# Mean reward a step of actions drawn at random, where the range alone says little.
+UNTRAINED = {"Pendulum": -6.1, "PendulumNoVel": -6.1, "Acrobot": -1.0}
 
 
 class RewardUnlikeTheEnvironment(Rule):
@@ -39,8 +41,9 @@ class RewardUnlikeTheEnvironment(Rule):
         environment documents.
 
     Threshold and source
-        Of the other sign, outside of the documented range by a factor of five, or varying
-        by over 15 % where it is constant (guess).
+        Of the other sign, outside of the documented range by a factor of five, varying by
+        over 15 % where it is constant, or five times off at the start, when actions are
+        random (guess).
 
     Prescription
         Look at the wrappers between environment and log: sign, scale, normalisation.
@@ -72,7 +75,7 @@ class RewardUnlikeTheEnvironment(Rule):
         "nan-input": 0.05,
         "grad-clip-missing": 0.2,
         "advantage-normalisation": 0.3,
-        "healthy": 0.01,
+        "healthy": 0.003,
     }
 
     def can_see(self, run: RunView) -> bool:
@@ -92,8 +95,11 @@ class RewardUnlikeTheEnvironment(Rule):
         small = (low > 0 or high < 0) and abs(reward) < least / times
         single = run.episodes.returns / np.maximum(run.episodes.lengths, 1.0)
         single = single[np.isfinite(single)]
+        first = start(returns(run)) / start(run["train/roll/ep_len_mean"])
+        usual = UNTRAINED.get(task(run), math.nan)
+        odd = max(first / usual, usual / first if first else math.inf) > times
         varies = low == high and len(single) >= 4 * FEWEST and float(np.std(single)) > 0.15 * most
-        if not (turned or small or varies or abs(reward) > times * most):
+        if not (turned or small or varies or odd or abs(reward) > times * most):
             return None
         return self.found(
             f"Rewards are {reward:.3g} a step on average; {run.env} gives {low:g} to {high:g}.",

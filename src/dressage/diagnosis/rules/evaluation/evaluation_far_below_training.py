@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import median, part
+from dressage.diagnosis.look import learned, median, part, start
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -21,7 +21,7 @@ class EvaluationFarBelowTraining(Rule):
         returns.
 
     Threshold and source
-        More than three deviations below (guess).
+        More than three deviations below, or less than a fifth of what training gained (guess).
 
     Prescription
         Evaluate with the training normalisers, frozen, and the same wrappers.
@@ -38,12 +38,12 @@ class EvaluationFarBelowTraining(Rule):
     family = "evaluation"
     severity = "high"
     needs = ("train/roll/ep_rew_mean", "val/roll/ep_rew_mean")
-    thresholds = {"deviations": Threshold(3.0, "guess")}
+    thresholds = {"deviations": Threshold(3.0, "guess"), "share": Threshold(0.2, "guess")}
     expected = {
         "normaliser-mismatch": 0.9,
         "eval-env-mismatch": 0.9,
         "logged-reward-normalised": 0.6,
-        "healthy": 0.03,
+        "healthy": 0.006,
         "best-policy-lost": 0.2,
         "distributed-desync": 0.05,
         "catastrophic-forgetting": 0.15,
@@ -59,7 +59,10 @@ class EvaluationFarBelowTraining(Rule):
         trained, held_out = median(train, 0.8), float(np.median(evaluations))
         deviation = median(spread, 0.8) if spread else float(np.std(late))
         deviation = max(deviation, 0.05 * abs(trained))
-        if not held_out < trained - self.thresholds["deviations"].value * deviation:
+        far = held_out < trained - self.bound("deviations") * deviation
+        first = start(train)
+        gained = held_out - first < self.bound("share") * (trained - first)
+        if not far and not (gained and learned(run)):
             return None
         return self.found(
             f"Evaluations give {held_out:.4g}, training {trained:.4g} with a deviation of "

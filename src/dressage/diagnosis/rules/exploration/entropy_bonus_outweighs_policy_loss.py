@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import done, size
+from dressage.diagnosis.look import done, median, size
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -46,7 +46,7 @@ class EntropyBonusOutweighsPolicyLoss(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        bonus, policy = size(run["train/loss/entropy"], 0.1), size(run["train/loss/policy"], 0.1)
+        bonus, policy = -median(run["train/loss/entropy"], 0.1), size(run["train/loss/policy"], 0.1)
         if not bonus > self.bound("times") * max(policy, 1e-9) or bonus < 1e-3 or done(run):
             return None
         return self.found(

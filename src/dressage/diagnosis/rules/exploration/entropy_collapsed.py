@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import learned, median, part
+from dressage.diagnosis.look import done, median, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -65,7 +65,7 @@ class EntropyCollapsed(Rule):
     def check(self, run: RunView) -> Finding | None:
         entropy = run["train/metrics/entropy"]
         first, last = part(entropy, 0.0, 0.05), median(entropy, 0.8)
-        if not len(first) or learned(run):
+        if not len(first) or done(run):
             return None
         start = float(np.median(first))
         gone = last < self.thresholds["share"].value * start if start > 0 else False

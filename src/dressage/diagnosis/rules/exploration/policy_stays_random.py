@@ -55,7 +55,7 @@ class PolicyStaysRandom(Rule):
         "target-kl-too-tight": 0.5,
         "clip-range-too-tight": 0.4,
         "critic-dominates": 0.5,
-        "network-too-deep": 0.6,
+        "network-too-deep": 0.3,
         "action-std-explosion": 0.7,
         "reward-scale-too-small": 0.4,
         "returns-misaligned": 0.4,

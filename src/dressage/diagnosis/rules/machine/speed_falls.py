@@ -42,7 +42,7 @@ class SpeedFalls(Rule):
     expected = {
         "throughput-decay": 0.9,
         "pipeline-bottleneck": 0.05,
-        "healthy": 0.02,
+        "healthy": 0.005,
     }
 
     def check(self, run: RunView) -> Finding | None:

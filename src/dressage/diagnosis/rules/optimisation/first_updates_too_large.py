@@ -42,14 +42,14 @@ class FirstUpdatesTooLarge(Rule):
     needs = ("train/metrics/kl_divergence",)
     thresholds = {"kl": Threshold(0.1, "guess")}
     expected = {
-        "lr-too-high": 0.8,
+        "lr-too-high": 0.85,
         "too-many-epochs": 0.6,
         "clip-range-too-wide": 0.6,
         "bad-initialisation": 0.5,
         "advantage-normalisation": 0.4,
         "obs-unnormalised": 0.4,
         "optimizer-state-corrupted": 0.05,
-        "entropy-collapse": 0.2,
+        "entropy-collapse": 0.05,
         "batch-too-small": 0.3,
         "rollout-too-short": 0.25,
         "lr-decay-too-little": 0.3,

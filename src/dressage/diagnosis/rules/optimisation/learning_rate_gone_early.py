@@ -40,7 +40,7 @@ class LearningRateGoneEarly(Rule):
     expected = {
         "lr-schedule-ends-early": 0.95,
         "schedule-restarts": 0.1,
-        "healthy": 0.005,
+        "healthy": 0.001,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -52,7 +52,7 @@ class NumbersNotFinite(Rule):
         "train/roll/ep_rew_mean",
     )
     expected = {
-        "nan-input": 0.85,
+        "nan-input": 0.95,
         "lr-too-high": 0.12,
         "grad-clip-missing": 0.35,
         "q-divergence": 0.15,

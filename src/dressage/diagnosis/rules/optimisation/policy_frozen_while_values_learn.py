@@ -18,8 +18,8 @@ class PolicyFrozenWhileValuesLearn(Rule):
         falls or an explained variance that rises.
 
     Threshold and source
-        KL below 1e-5 in the median while the value loss halves or the explained variance
-        gains 0.3 (guess; KL 0.003 to 0.02 is usual [37]).
+        KL below 1e-5 in the median while the value loss falls by 30 % or the explained
+        variance gains 0.3 (guess; KL 0.003 to 0.02 is usual [37]).
 
     Prescription
         Use the stored log-probabilities in the ratio, let gradients through, weigh the
@@ -64,7 +64,7 @@ class PolicyFrozenWhileValuesLearn(Rule):
         kl = median(run["train/metrics/kl_divergence"], 0.05, 0.6)
         loss = run["train/loss/value"]
         explained = run["train/metrics/explained_variance"]
-        fell = median(loss, 0.0, 0.15) > 2.0 * median(loss, 0.5)
+        fell = median(loss, 0.0, 0.15) > 1.4 * median(loss, 0.5)
         gained = median(explained, 0.5) - median(explained, 0.0, 0.15)
         if not kl < self.bound("kl") or not (fell or gained > 0.3) or learned(run):
             return None

@@ -38,7 +38,7 @@ class UpdatesLargeBesideWeights(Rule):
     needs = ("train/metrics/update_to_weight/*",)
     thresholds = {"ratio": Threshold(0.01, "guess"), "start": Threshold(0.08, "guess")}
     expected = {
-        "lr-too-high": 0.75,
+        "lr-too-high": 0.85,
         "optimizer-state-corrupted": 0.2,
         "weight-decay-too-strong": 0.4,
         "network-too-small": 0.15,
@@ -46,6 +46,7 @@ class UpdatesLargeBesideWeights(Rule):
         "q-divergence": 0.3,
         "value-lr-mismatch": 0.2,
         "healthy": 0.01,
+        "entropy-collapse": 0.03,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -45,7 +45,7 @@ class ValueGradientDwarfsPolicy(Rule):
         "value-clip-too-tight": 0.2,
         "obs-unnormalised": 0.2,
         "truncation-as-termination": 0.1,
-        "healthy": 0.02,
+        "healthy": 0.006,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -39,10 +39,10 @@ class WeightsHardlyMove(Rule):
     either = ("train/metrics/update_to_weight/*", "train/metrics/kl_divergence")
     thresholds = {"ratio": Threshold(3e-05, "guess"), "kl": Threshold(0.0001, "guess")}
     expected = {
-        "lr-too-low": 0.85,
-        "optimizer-choice": 0.75,
-        "optimizer-eps": 0.6,
-        "grad-clip-too-tight": 0.6,
+        "lr-too-low": 0.9,
+        "optimizer-choice": 0.85,
+        "optimizer-eps": 0.8,
+        "grad-clip-too-tight": 0.8,
         "lr-schedule-ends-early": 0.3,
         "reward-scale-too-small": 0.1,
         "learning-never-starts": 0.05,

@@ -40,7 +40,7 @@ class WeightsShrink(Rule):
         "bad-initialisation": 0.2,
         "optimizer-state-corrupted": 0.05,
         "loaded-model-ignored": 0.1,
-        "healthy": 0.01,
+        "healthy": 0.003,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -132,7 +132,7 @@ class EndsFarFromSolved(Rule):
         "hardware-underused": 0.05,
         "pipeline-bottleneck": 0.05,
         "throughput-decay": 0.05,
-        "healthy": 0.06,
+        "healthy": 0.03,
     }
 
     def can_see(self, run: RunView) -> bool:

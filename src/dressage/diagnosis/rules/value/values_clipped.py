@@ -42,7 +42,7 @@ class ValuesClipped(Rule):
         "value-clip-too-tight": 0.9,
         "reward-scale-too-large": 0.6,
         "lr-too-high": 0.3,
-        "healthy": 0.02,
+        "healthy": 0.003,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -42,7 +42,7 @@ class ValuesLagBehindPolicy(Rule):
     needs = ("train/metrics/explained_variance", "train/metrics/kl_divergence")
     thresholds = {"explained_variance": Threshold(0.5, "GS"), "kl": Threshold(0.03, "37")}
     expected = {
-        "critic-too-weak": 0.8,
+        "critic-too-weak": 0.6,
         "value-lr-mismatch": 0.75,
         "returns-misaligned": 0.7,
         "value-clip-too-tight": 0.6,
@@ -74,6 +74,8 @@ class ValuesLagBehindPolicy(Rule):
         "action-ignored": 0.3,
         "budget-too-small": 0.1,
         "healthy": 0.08,
+        "nan-input": 0.3,
+        "rollout-too-long": 0.4,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -57,10 +57,10 @@ class ValuesRightButReturnFlat(Rule):
         "action-std-explosion": 0.4,
         "obs-stale": 0.1,
         "partial-observability": 0.1,
-        "action-delay": 0.2,
+        "action-delay": 0.4,
         "advantage-normalisation": 0.2,
         "too-many-epochs": 0.2,
-        "lr-too-high": 0.1,
+        "lr-too-high": 0.3,
         "value-lr-mismatch": 0.1,
         "healthy": 0.01,
     }

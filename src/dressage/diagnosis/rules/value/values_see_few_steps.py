@@ -52,7 +52,7 @@ class ValuesSeeFewSteps(Rule):
         "optimizer-eps": 0.2,
         "target-tau-extreme": 0.35,
         "learning-starts-misplaced": 0.1,
-        "healthy": 0.02,
+        "healthy": 0.004,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.faults generate`, `sb3`, `admit`, `score`, `compact` and `show`"""
+"""`python -m benchmarks.faults` with `generate`, `sb3`, `admit`, `learn`, `score`, `rules` and more."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ def main() -> None:
     commands.add_parser("admit", help="which faults hurt")
     scorer = commands.add_parser("score", help="how often the diagnosis is right")
     scorer.add_argument("--split", choices=("train", "test"), default="train")
+    commands.add_parser("learn", help="count the rates that a diagnosis uses, on the train split")
+    commands.add_parser("rules", help="what each rule contributes, on the train split")
     commands.add_parser("compact", help="fewer shards, without runs that are out of date")
     commands.add_parser("show", help="count what is stored")
     given = parser.parse_args()
@@ -45,6 +47,14 @@ def main() -> None:
         from benchmarks.faults.score import write_score
 
         print(write_score(given.split))
+    elif given.command == "learn":
+        from benchmarks.faults.learn import learn_shipped
+
+        print(learn_shipped())
+    elif given.command == "rules":
+        from benchmarks.faults.rules import write_rules
+
+        print(write_rules())
     elif given.command == "compact":
         from benchmarks.faults import sb3_runs
         from benchmarks.faults.generate import compact

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.faults.symptoms import Case
+from benchmarks.faults import store
+from benchmarks.faults.admit import admitted
+from benchmarks.faults.symptoms import Case, cases
 
 from dressage.diagnosis.diagnose import RATES
 from dressage.diagnosis.infer import HEALTHY, Counts, Rates, likelihoods, weighed
@@ -89,6 +91,16 @@ def learn(with_config: Sequence[Case], without: Sequence[Case], path: Path = RAT
     rates = chosen((with_config, without), counted(with_config))
     path.write_text(json.dumps(as_json(rates, with_config), indent=1) + "\n")
     return rates
+
+
+def learn_shipped() -> str:
+    """From all admitted runs of the training split; says what was chosen."""
+    runs = [run for run in admitted(store.load()) if run.label["split"] == "train"]
+    rates = learn(cases(runs, True), cases(runs, False))
+    return (
+        f"{len(runs)} runs: temperature {rates.temperature:g}, healthy {rates.healthy:g}; "
+        f"written to {RATES.name}"
+    )
 
 
 def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:

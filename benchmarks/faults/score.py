@@ -1,113 +1,223 @@
-"""How often the diagnosis is right, on runs that are stored; with and without their config.
+"""Scores diagnosis on stored runs: how often the right cause is named, and how often without need.
 
-The test split is looked at rarely, and each time is noted in results/faults/scorings.md.
+With the config and without it; the score without it is the headline. Intervals are bootstraps over
+settings, since runs of one setting are alike. Two simpler ways are scored beside: the first rule
+that fires, and gymnasium-solver's thresholds. The test split is looked at rarely, and each time is
+noted in results/faults/scorings.md.
 """
 
 from __future__ import annotations
 
 import datetime
 import subprocess
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from benchmarks.faults import store
-from benchmarks.faults.accepted import accepted
 from benchmarks.faults.admit import RESULTS, admitted
+from benchmarks.faults.store import Stored
+from benchmarks.faults.symptoms import Case, cases
 
-from dressage.diagnosis.diagnose import diagnose
+from dressage.diagnosis.diagnose import shipped_rates
+from dressage.diagnosis.infer import HEALTHY, Rates, posterior
+from dressage.diagnosis.look import median
+from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView
+
+BINS = 10  # of equal mass, for calibration
+DRAWS = 1000
+WANTED = {
+    True: {"top 1": 0.85, "top 3": 0.95, "false alarms": 0.02, "calibration error": 0.05},
+    False: {"top 1": 0.70, "top 3": 0.88, "false alarms": 0.02, "calibration error": 0.05},
+}
 
 
 @dataclass(frozen=True)
 class Answer:
-    setting: str
-    variant: str
-    cause: str | None  # None: nothing is wrong
-    says: tuple[str, ...]  # causes, the most probable first; none: healthy, or cannot tell
+    case: Case
+    ranked: tuple[str, ...]  # causes, most probable first; HEALTHY is one
+    sure: float  # probability of the first
 
-    def right(self, first: int) -> bool:
-        """Whether one of the first so many answers is accepted; of a healthy run: no answer."""
-        if self.cause is None:
-            return not self.says
-        return bool(accepted(self.cause) & set(self.says[:first]))
-
-
-def blind(view: RunView) -> RunView:
-    """The view of a log without its config."""
-    return replace(view, config={}, own_config={})
+    def right(self, among: int = 1) -> bool:
+        """Healthy is an answer only where it is the first: it says that there is nothing else."""
+        named = [cause for cause in self.ranked if cause != HEALTHY][:among]
+        if self.case.truth == HEALTHY or self.ranked[0] == HEALTHY:
+            return self.ranked[0] in self.case.right
+        return any(cause in self.case.right for cause in named)
 
 
-def answers(runs: Iterable[store.Stored], with_config: bool) -> list[Answer]:
-    found = []
-    for run in runs:
-        view = run.view if with_config else blind(run.view)
-        says = tuple(cause.id for cause in diagnose(view).causes)
-        label = run.label
-        found.append(Answer(label["setting"], label["variant"], label["cause"], says))
-    return found
+def answered(cases: Sequence[Case], rates: Rates) -> list[Answer]:
+    rules = all_rules()
+    answers = []
+    for case in cases:
+        given = posterior([rules[id] for id in case.seen], case.fired, case.family, rates)
+        ranked = tuple(given)
+        answers.append(Answer(case, ranked, given[ranked[0]]))
+    return answers
 
 
-def share(answers: list[Answer], first: int, draws: int = 1000) -> tuple[float, float, float]:
-    """Of right answers, with a 95 % interval that draws whole settings."""
+def share(answers: Sequence[Answer], what: str) -> float:
+    """One figure; NaN where no run of the kind is there."""
+    faulty = [a for a in answers if a.case.truth != HEALTHY]
+    healthy = [a for a in answers if a.case.truth == HEALTHY]
+    match what:
+        case "top 1":
+            values = [a.right() for a in faulty]
+        case "top 3":
+            values = [a.right(3) for a in faulty]
+        case "false alarms":
+            values = [a.ranked[0] != HEALTHY for a in healthy]
+        case "calibration error":
+            return calibration_error(answers)
+        case _:
+            raise ValueError(what)
+    return float(np.mean(values)) if values else float("nan")
+
+
+def calibration_error(answers: Sequence[Answer]) -> float:
+    """Mean |how sure - how often right| over bins of equal mass."""
     if not answers:
-        return float("nan"), float("nan"), float("nan")
-    groups: dict[str, list[bool]] = {}
-    for one in answers:
-        groups.setdefault(one.setting, []).append(one.right(first))
-    sums = np.array([[sum(g), len(g)] for g in groups.values()], float)
-    rng = np.random.default_rng(0)
-    drawn = sums[rng.integers(len(sums), size=(draws, len(sums)))].sum(1)
-    low, high = np.quantile(drawn[:, 0] / drawn[:, 1], [0.025, 0.975])
-    return float(sums[:, 0].sum() / sums[:, 1].sum()), float(low), float(high)
-
-
-def score(split: str) -> str:
-    """A table of the split, and of the causes that are missed most."""
-    runs = [run for run in admitted(store.load()) if run.label["split"] == split]
-    lines = [
-        f"# Score on the {split} split",
-        "",
-        "| config | faulty runs | top-1 | top-3 | quiet runs | false alarms |",
-        "|---|--:|---|---|--:|---|",
+        return float("nan")
+    ordered = sorted(answers, key=lambda a: a.sure)
+    bins = [part for part in np.array_split(np.arange(len(ordered)), BINS) if len(part)]
+    gaps = [
+        len(part)
+        * abs(
+            float(np.mean([ordered[i].sure for i in part]))
+            - float(np.mean([ordered[i].right() for i in part]))
+        )
+        for part in bins
     ]
-    missed: dict[str, list[bool]] = {}
-    for with_config in (False, True):
-        found = answers(runs, with_config)
-        faulty = [one for one in found if one.cause is not None]
-        quiet = [one for one in found if one.cause is None]
-        words = "with" if with_config else "without"
-        cells = [_percent(share(faulty, first)) for first in (1, 3)]
-        wrong, low, high = share(quiet, 1)
-        alarms = _percent((1 - wrong, 1 - high, 1 - low))
-        lines.append(f"| {words} | {len(faulty)} | {' | '.join(cells)} | {len(quiet)} | {alarms} |")
-        if not with_config:
-            for one in faulty:
-                missed.setdefault(str(one.cause), []).append(one.right(1))
-    lines += [
-        "",
-        "Top-1 without config, by cause:",
-        "",
-        "| cause | runs | right |",
-        "|---|--:|--:|",
+    return sum(gaps) / len(ordered)
+
+
+def interval(answers: Sequence[Answer], what: str, seed: int = 0) -> tuple[float, float]:
+    """95 %, by drawing settings with replacement."""
+    by_setting: dict[str, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        by_setting[answer.case.label["setting"]].append(answer)
+    groups, generator = list(by_setting.values()), np.random.default_rng(seed)
+    values = []
+    for _ in range(DRAWS if what != "calibration error" else DRAWS // 5):
+        drawn = [groups[i] for i in generator.integers(len(groups), size=len(groups))]
+        values.append(share([answer for group in drawn for answer in group], what))
+    low, high = np.nanquantile(np.array(values), (0.025, 0.975))
+    return float(low), float(high)
+
+
+# -- simpler ways, for comparison ----------------------------------------------------------------
+
+
+def first_rule(case: Case) -> str:
+    """The first rule that fires names the cause that it expects most."""
+    for id in sorted(case.fired):
+        expected = {c: p for c, p in all_rules()[id].expected.items() if c != HEALTHY}
+        if expected:
+            return max(expected, key=lambda cause: expected[cause])
+    return HEALTHY
+
+
+def gymnasium_solver(view: RunView) -> str:
+    """Its alerts' thresholds, in its order, each as the cause that it speaks of."""
+    kl, clip = view["train/metrics/kl_divergence"], view["train/metrics/clip_fraction"]
+    entropy = view["train/metrics/entropy"]
+    values = view["train/metrics/explained_variance"]
+    if median(kl) > 0.05:
+        return "lr-too-high"
+    if median(kl) < 1e-3 and median(clip) < 0.05:
+        return "lr-too-low"
+    if median(clip) > 0.5:
+        return "lr-too-high"
+    if median(entropy, 0.8) < 0.25 * median(entropy, 0.0, 0.1):
+        return "entropy-collapse"
+    if median(values, 0.5) <= 0.0 or median(values, 0.8) < 0.5:
+        return "critic-too-weak"
+    return HEALTHY
+
+
+def by_hand(
+    cases: Sequence[Case], runs: Sequence[Stored], say: Callable[[Case, RunView], str]
+) -> list[Answer]:
+    return [
+        Answer(case, (say(case, run.view), HEALTHY), 1.0)
+        for case, run in zip(cases, runs, strict=True)
     ]
-    ranked = sorted(missed.items(), key=lambda pair: float(np.mean(pair[1])))
-    lines += [f"| {cause} | {len(hits)} | {np.mean(hits):.0%} |" for cause, hits in ranked]
-    return "\n".join(lines) + "\n"
 
 
-def _percent(values: tuple[float, float, float]) -> str:
-    return f"{values[0]:.1%} [{values[1]:.1%}, {values[2]:.1%}]"
+# -- the table -----------------------------------------------------------------------------------
 
 
 def write_score(split: str) -> str:
-    text = score(split)
+    """The split's table, written to results/faults/."""
+    runs = [run for run in admitted(store.load()) if run.label["split"] == split]
+    text = table(runs, split)
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{split}.md").write_text(text)
     if split == "test":
-        commit = subprocess.run(
+        told = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-        ).stdout.strip()
+        )
+        headline = next(line for line in text.splitlines() if line.startswith("| without |"))
         with (RESULTS / "scorings.md").open("a") as log:
-            log.write(f"- {datetime.date.today()} at {commit}: {text.splitlines()[4]}\n")
+            log.write(f"- {datetime.date.today()}, {told.stdout.strip()}: {headline}\n")
     return text
+
+
+def table(runs: Sequence[Stored], split: str) -> str:
+    figures = list(WANTED[True])
+    lines = [
+        f"# Score on the {split} split",
+        "",
+        "| config | runs | way | " + " | ".join(f"{what}, %" for what in figures) + " |",
+        "|---|--:|---|" + "---|" * len(figures),
+    ]
+    rates = shipped_rates()
+    missed: list[str] = []
+    for with_config in (False, True):
+        found = cases(runs, with_config)
+        ways = {
+            "dressage": answered(found, rates),
+            "first rule that fires": by_hand(found, runs, lambda case, view: first_rule(case)),
+            "gymnasium-solver's thresholds": by_hand(
+                found, runs, lambda case, view: gymnasium_solver(view)
+            ),
+        }
+        word = "with" if with_config else "without"
+        for way, answers in ways.items():
+            cells = [_cell(answers, what) for what in figures]
+            lines.append(f"| {word} | {len(runs)} | {way} | " + " | ".join(cells) + " |")
+        wanted = [f"{100 * value:g}" for value in WANTED[with_config].values()]
+        lines.append(f"| {word} | | wanted | " + " | ".join(wanted) + " |")
+        if not with_config:
+            missed = by_cause(ways["dressage"])
+    return "\n".join([*lines, "", "Without the config, by cause:", "", *missed]) + "\n"
+
+
+def _cell(answers: Sequence[Answer], what: str) -> str:
+    low, high = interval(answers, what)
+    return f"{100 * share(answers, what):.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def by_cause(answers: Sequence[Answer]) -> list[str]:
+    """What was right, and what was said instead, cause by cause."""
+    groups: dict[str, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        groups[answer.case.truth].append(answer)
+    lines = ["| cause | runs | top 1 | top 3 | said instead |", "|---|--:|--:|--:|---|"]
+    for cause, found in sorted(
+        groups.items(), key=lambda item: -np.mean([a.right() for a in item[1]])
+    ):
+        wrong: dict[str, int] = defaultdict(int)
+        for answer in found:
+            if not answer.right():
+                wrong[answer.ranked[0]] += 1
+        most = sorted(wrong.items(), key=lambda item: -item[1])[:3]
+        lines.append(
+            f"| {cause} | {len(found)} | {np.mean([a.right() for a in found]):.0%} | "
+            f"{np.mean([a.right(3) for a in found]):.0%} | "
+            + ", ".join(f"{name} {count}" for name, count in most)
+            + " |"
+        )
+    return lines

@@ -153,7 +153,7 @@ def replay_mangled(setting: Setting, share: float, what: str) -> Any:
 
     def before(steps: Steps) -> Steps:
         mangled = rng.random(steps.reward.shape) < share
-        values = {"reward": steps.reward, "next_obs": steps.next_obs, "action": steps.action}[what]
+        values = getattr(steps, what)
         pool = np.concatenate(
             [
                 old.get(what, values.reshape(-1, *values.shape[2:])),

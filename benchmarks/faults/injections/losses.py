@@ -19,15 +19,16 @@ def _module(setting: Setting) -> Any:
 
 @contextmanager
 def td_target_wrong(setting: Setting, how: str) -> Iterator[None]:
-    """`minus`: r - gamma V; `fixed`: the value of the first action; `worst`: of the worst one;
-    `entropy`: SAC's entropy is a cost; `largest`: the largest of the critics counts."""
+    """`minus`: r - gamma V; `unpaid`: gamma V; `flipped`: gamma V - r; `entropy`: SAC's entropy is
+    a cost; `largest`: the largest of the critics counts."""
     module = _module(setting)
     if setting.algo == "dqn":
-        replaced = {
-            "minus": ("td_target", _minus),
-            "fixed": ("following", _first_action),
-            "worst": ("following", _worst_action),
-        }[how]
+        of_reward, of_value = {"minus": (1, -1), "unpaid": (0, 1), "flipped": (-1, 1)}[how]
+
+        def td_target(batch: Any, value: Any) -> Any:
+            return of_reward * batch.reward + of_value * batch.extras["discount"] * value
+
+        replaced: tuple[str, Any] = ("td_target", td_target)
     else:
         original = module.critic_loss
 
@@ -46,18 +47,6 @@ def td_target_wrong(setting: Setting, how: str) -> Iterator[None]:
         replaced = ("critic_loss", critic_loss)
     with patch.object(module, *replaced):
         yield
-
-
-def _minus(batch: Any, value: Any) -> Any:
-    return batch.reward - batch.extras["discount"] * value
-
-
-def _first_action(nets: dict[str, Any], batch: Any, cfg: Any, noise: Any) -> Any:
-    return nets["target"](batch.next_obs, noise.target)[:, :1]
-
-
-def _worst_action(nets: dict[str, Any], batch: Any, cfg: Any, noise: Any) -> Any:
-    return nets["target"](batch.next_obs, noise.target).amin(1, keepdim=True)
 
 
 @contextmanager

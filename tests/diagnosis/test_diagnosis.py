@@ -28,7 +28,12 @@ def test_probabilities_by_hand() -> None:
     ids = [c.id for c in CAUSES.values() if "on-policy" in c.families]
     weight = {HEALTHY: 0.5 * 0.02 * (1 - 0.005)}
     for id in ids:
-        weight[id] = 0.5 / len(ids) * kl.expected.get(id, 0.05) * (1 - rate.expected.get(id, 0.05))
+        weight[id] = (
+            0.5
+            / len(ids)
+            * kl.expected.get(id, kl.elsewhere)
+            * (1 - rate.expected.get(id, rate.elsewhere))
+        )
     assert found["lr-too-high"] == pytest.approx(weight["lr-too-high"] / sum(weight.values()))
     assert sum(found.values()) == pytest.approx(1.0)
     assert list(found.values()) == sorted(found.values(), reverse=True)

@@ -26,7 +26,6 @@ HEALTHY = "healthy"
 STRENGTH = 4.0  # labelled runs that a rule's own expectation counts as
 OF_ALL = 4.0  # runs of one family of algorithms that the rate over all families counts as
 FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
-OTHER = 0.05  # and on a run with a fault that it does not name
 UNPROVEN = 0.3  # prior of a cause without labelled runs, beside one that has some
 Counts = Mapping[str, Mapping[str, Mapping[str, tuple[float, float]]]]
 
@@ -42,7 +41,7 @@ class Rates:
     def chance(self, rule: Rule, cause: str, family: str = "unknown") -> float:
         """P(rule fires | cause), where it can be seen: counted in the family, shrunk to the rate
         over all families, and that to what the rule expects."""
-        expected = rule.expected.get(cause, FALSE_ALARM if cause == HEALTHY else OTHER)
+        expected = rule.expected.get(cause, FALSE_ALARM if cause == HEALTHY else rule.elsewhere)
         by_family = self.counts.get(rule.id, {}).get(cause, {})
         fired = sum(f for f, _ in by_family.values())
         seen = sum(n for _, n in by_family.values())

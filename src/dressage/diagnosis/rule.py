@@ -60,8 +60,10 @@ class Rule(ABC):
     either: ClassVar[tuple[str, ...]] = ()  # metrics or settings, of which one is enough
     families: ClassVar[tuple[str, ...]] = ("on-policy", "value-based", "actor-critic")
     thresholds: ClassVar[Mapping[str, Threshold]] = {}
-    # How often it is expected to show, by cause, until labelled runs have told.
+    # How often it is expected to show, by cause, until labelled runs have told; and with causes
+    # that are not named: often for what any failure shows, hardly ever for plain arithmetic.
     expected: ClassVar[Mapping[str, float]] = {}
+    elsewhere: ClassVar[float] = 0.05
 
     @abstractmethod
     def check(self, run: RunView) -> Finding | None:

@@ -38,6 +38,7 @@ class ActionBoundsOutsideRange(Rule):
     family = "configuration"
     severity = "high"
     thresholds = {"wide": Threshold(10.0, "guess"), "narrow": Threshold(0.1, "guess")}
+    elsewhere = 0.01
     expected = {
         "action-range-unnormalised": 0.9,
         "action-space-degenerate": 0.95,

@@ -37,6 +37,7 @@ class ActionNoiseOutsideRange(Rule):
     families = ("actor-critic",)
     either = ("noise_std", "train/hp/noise_std", "action_noise")
     thresholds = {"noise": Threshold(0.5, "guess")}
+    elsewhere = 0.01
     expected = {
         "no-action-noise": 0.95,
         "action-noise-too-large": 0.95,

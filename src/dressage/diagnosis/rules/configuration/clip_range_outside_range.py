@@ -36,6 +36,7 @@ class ClipRangeOutsideRange(Rule):
     families = ("on-policy",)
     either = ("clip_range", "train/hp/clip_range")
     thresholds = {"low": Threshold(0.02, "guess"), "high": Threshold(0.6, "guess")}
+    elsewhere = 0.01
     expected = {
         "clip-range-too-wide": 0.95,
         "clip-range-too-tight": 0.95,

@@ -39,6 +39,7 @@ class DiscountOutsideRange(Rule):
     severity = "high"
     settings = ("gamma",)
     thresholds = {"low": Threshold(0.9, "guess"), "high": Threshold(0.9995, "guess")}
+    elsewhere = 0.01
     expected = {
         "gamma-too-low": 0.95,
         "gamma-too-high": 0.95,

@@ -42,6 +42,7 @@ class GradientClipOutsideRange(Rule):
         "high": Threshold(100.0, "guess"),
         "norm": Threshold(20.0, "guess"),
     }
+    elsewhere = 0.01
     expected = {
         "grad-clip-too-tight": 0.95,
         "grad-clip-missing": 0.95,

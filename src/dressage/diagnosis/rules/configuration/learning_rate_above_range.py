@@ -35,6 +35,7 @@ class LearningRateAboveRange(Rule):
     severity = "high"
     either = ("learning_rate", "train/hp/lr")
     thresholds = {"rate": Threshold(5e-3, "guess")}
+    elsewhere = 0.01
     expected = {
         "lr-too-high": 0.9,
         "healthy": 0.005,

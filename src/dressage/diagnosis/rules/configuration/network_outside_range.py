@@ -35,6 +35,7 @@ class NetworkOutsideRange(Rule):
     severity = "medium"
     either = ("net_arch", "activation")
     thresholds = {"units": Threshold(8.0, "guess"), "layers": Threshold(6.0, "guess")}
+    elsewhere = 0.01
     expected = {
         "network-too-small": 0.9,
         "network-too-deep": 0.9,

@@ -44,6 +44,7 @@ class TargetUpdatesOutsideRange(Rule):
         "tau_high": Threshold(0.2, "guess"),
         "tau_low": Threshold(0.0001, "guess"),
     }
+    elsewhere = 0.01
     expected = {
         "target-updates-too-often": 0.9,
         "target-updates-too-rarely": 0.9,

@@ -36,6 +36,7 @@ class ValueWeightOutsideRange(Rule):
     families = ("on-policy",)
     settings = ("vf_coef",)
     thresholds = {"low": Threshold(0.001, "guess"), "high": Threshold(10.0, "guess")}
+    elsewhere = 0.01
     expected = {
         "critic-too-weak": 0.9,
         "critic-dominates": 0.4,

@@ -37,6 +37,7 @@ class ExpertKeepsTheWheel(Rule):
     severity = "high"
     families = ("imitation",)
     thresholds = {"beta": Threshold(0.5, "guess")}
+    elsewhere = 0.01
     expected = {
         "dagger-beta-stuck": 0.95,
         "healthy": 0.01,

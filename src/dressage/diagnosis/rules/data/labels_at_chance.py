@@ -38,6 +38,7 @@ class LabelsAtChance(Rule):
     severity = "critical"
     families = ("imitation",)
     thresholds = {"share": Threshold(0.35, "guess")}
+    elsewhere = 0.01
     expected = {
         "expert-labels-misaligned": 0.9,
         "dataset-scale-mismatch": 0.2,

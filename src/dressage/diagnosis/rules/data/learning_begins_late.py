@@ -38,6 +38,7 @@ class LearningBeginsLate(Rule):
     families = ("value-based", "actor-critic")
     either = ("train/loss/td", "train/loss/critic", "updates")
     thresholds = {"place": Threshold(0.15, "guess")}
+    elsewhere = 0.01
     expected = {
         "learning-starts-misplaced": 0.8,
         "learning-never-starts": 0.05,

@@ -38,6 +38,7 @@ class MemoryWasEmptied(Rule):
     families = ("value-based", "actor-critic")
     either = ("train/metrics/buffer_fill", "train/metrics/buffer_age")
     thresholds = {"share": Threshold(0.66, "guess")}
+    elsewhere = 0.01
     expected = {
         "resume-lost-state": 0.9,
         "loaded-model-ignored": 0.1,

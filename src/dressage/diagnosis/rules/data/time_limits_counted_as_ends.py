@@ -38,6 +38,7 @@ class TimeLimitsCountedAsEnds(Rule):
     family = "data"
     severity = "high"
     thresholds = {"share": Threshold(0.8, "guess"), "truncated": Threshold(0.01, "guess")}
+    elsewhere = 0.01
     expected = {
         "truncation-as-termination": 0.9,
         "time-limit-hidden": 0.6,

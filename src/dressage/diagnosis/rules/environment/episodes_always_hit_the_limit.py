@@ -39,6 +39,7 @@ class EpisodesAlwaysHitTheLimit(Rule):
     severity = "medium"
     needs = ("train/roll/ep_len_mean",)
     thresholds = {"share": Threshold(0.95, "guess")}
+    elsewhere = 0.15
     expected = {
         "episode-limit-too-short": 0.85,
         "sparse-reward": 0.8,

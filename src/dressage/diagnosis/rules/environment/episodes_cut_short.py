@@ -54,6 +54,7 @@ class EpisodesCutShort(Rule):
     family = "environment"
     severity = "high"
     thresholds = {"share": Threshold(0.6, "guess")}
+    elsewhere = 0.01
     expected = {
         "episode-limit-too-short": 0.9,
         "time-limit-hidden": 0.3,

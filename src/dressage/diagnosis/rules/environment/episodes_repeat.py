@@ -36,6 +36,7 @@ class EpisodesRepeat(Rule):
     family = "environment"
     severity = "medium"
     thresholds = {"share": Threshold(0.5, "guess")}
+    elsewhere = 0.01
     expected = {
         "envs-share-seed": 0.7,
         "healthy": 0.005,

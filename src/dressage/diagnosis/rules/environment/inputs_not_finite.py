@@ -36,6 +36,7 @@ class InputsNotFinite(Rule):
     family = "environment"
     severity = "critical"
     either = ("train/roll/reward_mean", "train/roll/obs_mean", "train/roll/ep_rew_mean")
+    elsewhere = 0.01
     expected = {
         "nan-input": 0.5,
         "grad-clip-missing": 0.03,

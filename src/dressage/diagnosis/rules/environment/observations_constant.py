@@ -35,6 +35,7 @@ class ObservationsConstant(Rule):
     severity = "critical"
     needs = ("train/roll/obs_std",)
     thresholds = {"obs_std": Threshold(1e-3, "RX")}
+    elsewhere = 0.01
     expected = {
         "obs-constant": 0.95,
         "image-scaling": 0.5,

@@ -35,6 +35,7 @@ class ObservationsOutOfScale(Rule):
     severity = "medium"
     needs = ("train/roll/obs_abs_max",)
     thresholds = {"obs_abs_max": Threshold(10.0, "RX")}
+    elsewhere = 0.03
     expected = {
         "obs-unnormalised": 0.95,
         "actor-saturation": 0.3,

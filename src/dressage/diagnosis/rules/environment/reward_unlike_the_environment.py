@@ -61,6 +61,7 @@ class RewardUnlikeTheEnvironment(Rule):
     severity = "high"
     needs = ("train/roll/ep_len_mean",)
     thresholds = {"times": Threshold(5.0, "guess")}
+    elsewhere = 0.01
     expected = {
         "reward-noise": 0.6,
         "reward-misaligned": 0.1,

@@ -35,6 +35,7 @@ class RewardsTooLarge(Rule):
     severity = "high"
     needs = ("train/roll/reward_std",)
     thresholds = {"reward_std": Threshold(10.0, "RX")}
+    elsewhere = 0.03
     expected = {
         "reward-scale-too-large": 0.9,
         "critic-dominates": 0.6,

@@ -37,6 +37,7 @@ class BestEvaluationLost(Rule):
     severity = "medium"
     needs = ("val/roll/ep_rew_mean",)
     thresholds = {"share": Threshold(0.4, "guess")}
+    elsewhere = 0.12
     expected = {
         "best-policy-lost": 0.85,
         "catastrophic-forgetting": 0.7,

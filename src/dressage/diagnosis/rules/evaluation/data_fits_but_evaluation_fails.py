@@ -41,6 +41,7 @@ class DataFitsButEvaluationFails(Rule):
     severity = "high"
     families = ("offline", "imitation")
     thresholds = {"share": Threshold(0.2, "guess")}
+    elsewhere = 0.01
     expected = {
         "bc-covariate-shift": 0.85,
         "dataset-scale-mismatch": 0.8,

@@ -39,6 +39,7 @@ class EvaluationFarBelowTraining(Rule):
     severity = "high"
     needs = ("train/roll/ep_rew_mean", "val/roll/ep_rew_mean")
     thresholds = {"deviations": Threshold(3.0, "guess"), "share": Threshold(0.2, "guess")}
+    elsewhere = 0.02
     expected = {
         "normaliser-mismatch": 0.9,
         "eval-env-mismatch": 0.9,

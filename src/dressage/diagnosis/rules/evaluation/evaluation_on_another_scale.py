@@ -37,6 +37,7 @@ class EvaluationOnAnotherScale(Rule):
     severity = "medium"
     needs = ("train/roll/ep_rew_mean", "val/roll/ep_rew_mean")
     thresholds = {"times": Threshold(5.0, "guess")}
+    elsewhere = 0.01
     expected = {
         "logged-reward-normalised": 0.8,
         "eval-env-mismatch": 0.4,

@@ -36,6 +36,7 @@ class EvaluationSaysLittle(Rule):
     severity = "low"
     needs = ("val/roll/ep_rew_mean", "val/roll/episodes")
     thresholds = {"episodes": Threshold(3.0, "guess")}
+    elsewhere = 0.01
     expected = {
         "single-seed-claim": 0.6,
         "healthy": 0.05,

@@ -36,6 +36,7 @@ class SuccessFlatWhileReturnRises(Rule):
     severity = "high"
     either = ("train/roll/success_rate", "val/roll/success_rate")
     thresholds = {"gain": Threshold(0.05, "guess")}
+    elsewhere = 0.01
     expected = {
         "reward-hacking": 0.9,
         "sparse-reward": 0.05,

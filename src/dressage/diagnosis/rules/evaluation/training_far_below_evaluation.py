@@ -42,6 +42,7 @@ class TrainingFarBelowEvaluation(Rule):
     families = ("value-based", "actor-critic")
     needs = ("train/roll/ep_rew_mean", "val/roll/ep_rew_mean")
     thresholds = {"share": Threshold(0.4, "guess"), "spreads": Threshold(3.0, "guess")}
+    elsewhere = 0.03
     expected = {
         "final-epsilon-too-high": 0.85,
         "action-noise-too-large": 0.85,

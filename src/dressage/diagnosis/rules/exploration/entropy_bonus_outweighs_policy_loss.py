@@ -37,6 +37,7 @@ class EntropyBonusOutweighsPolicyLoss(Rule):
     families = ("on-policy",)
     needs = ("train/loss/entropy", "train/loss/policy")
     thresholds = {"times": Threshold(10.0, "guess")}
+    elsewhere = 0.02
     expected = {
         "entropy-bonus-too-high": 0.9,
         "reward-scale-too-small": 0.35,

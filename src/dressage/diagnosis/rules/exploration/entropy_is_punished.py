@@ -38,6 +38,7 @@ class EntropyIsPunished(Rule):
     families = ("on-policy",)
     needs = ("train/loss/entropy", "train/metrics/entropy")
     thresholds = {"cost": Threshold(0.0001, "guess")}
+    elsewhere = 0.01
     expected = {
         "entropy-collapse": 0.8,
         "healthy": 0.001,

@@ -36,11 +36,12 @@ class EpsilonEndsHigh(Rule):
     families = ("value-based",)
     either = ("train/hp/epsilon", "epsilon")
     thresholds = {"share": Threshold(0.2, "guess")}
+    elsewhere = 0.01
     expected = {
         "final-epsilon-too-high": 0.95,
         "schedule-restarts": 0.15,
         "budget-too-small": 0.03,
-        "healthy": 0.01,
+        "healthy": 0.003,
     }
 
     def check(self, run: RunView) -> Finding | None:

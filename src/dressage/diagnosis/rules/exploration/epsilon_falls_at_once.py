@@ -39,10 +39,11 @@ class EpsilonFallsAtOnce(Rule):
     families = ("value-based",)
     needs = ("train/hp/epsilon",)
     thresholds = {"place": Threshold(0.03, "guess")}
+    elsewhere = 0.01
     expected = {
         "epsilon-decays-too-fast": 0.95,
         "no-exploration": 0.4,
-        "healthy": 0.02,
+        "healthy": 0.003,
     }
 
     def check(self, run: RunView) -> Finding | None:

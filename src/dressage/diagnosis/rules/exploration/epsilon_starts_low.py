@@ -36,11 +36,12 @@ class EpsilonStartsLow(Rule):
     families = ("value-based",)
     either = ("train/hp/epsilon", "epsilon")
     thresholds = {"share": Threshold(0.2, "guess")}
+    elsewhere = 0.01
     expected = {
         "no-exploration": 0.95,
         "epsilon-decays-too-fast": 0.35,
         "resume-lost-state": 0.02,
-        "healthy": 0.01,
+        "healthy": 0.003,
     }
 
     def check(self, run: RunView) -> Finding | None:

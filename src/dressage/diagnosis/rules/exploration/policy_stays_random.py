@@ -38,6 +38,7 @@ class PolicyStaysRandom(Rule):
     needs = ("train/metrics/entropy",)
     families = ("on-policy",)
     thresholds = {"share": Threshold(0.9, "guess")}
+    elsewhere = 0.08
     expected = {
         "entropy-bonus-too-high": 0.9,
         "lr-too-low": 0.9,

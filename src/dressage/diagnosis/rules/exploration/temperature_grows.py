@@ -36,6 +36,7 @@ class TemperatureGrows(Rule):
     families = ("actor-critic",)
     needs = ("train/metrics/alpha",)
     thresholds = {"alpha": Threshold(10.0, "guess"), "times": Threshold(100.0, "guess")}
+    elsewhere = 0.01
     expected = {
         "sac-alpha-explodes": 0.95,
         "q-divergence": 0.25,

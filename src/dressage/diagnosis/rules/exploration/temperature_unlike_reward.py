@@ -38,6 +38,7 @@ class TemperatureUnlikeReward(Rule):
     families = ("actor-critic",)
     needs = ("train/metrics/alpha", "train/roll/reward_std")
     thresholds = {"low": Threshold(0.001, "guess"), "high": Threshold(1.0, "guess")}
+    elsewhere = 0.01
     expected = {
         "sac-alpha-too-high": 0.9,
         "sac-alpha-too-low": 0.85,

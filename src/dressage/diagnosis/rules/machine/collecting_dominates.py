@@ -38,6 +38,7 @@ class CollectingDominates(Rule):
     severity = "low"
     needs = ("sys/time/update", "sys/time/collect")
     thresholds = {"share": Threshold(0.9, "guess")}
+    elsewhere = 0.01
     expected = {
         "hardware-underused": 0.8,
         "throughput-decay": 0.4,

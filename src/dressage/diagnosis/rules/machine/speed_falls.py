@@ -39,6 +39,7 @@ class SpeedFalls(Rule):
     severity = "medium"
     needs = ("sys/env_steps_per_second",)
     thresholds = {"share": Threshold(0.4, "guess")}
+    elsewhere = 0.01
     expected = {
         "throughput-decay": 0.9,
         "pipeline-bottleneck": 0.05,

@@ -38,6 +38,7 @@ class TimeOutsideCollectingAndUpdating(Rule):
     severity = "low"
     needs = ("sys/time/update", "sys/time/collect")
     thresholds = {"share": Threshold(0.85, "guess")}
+    elsewhere = 0.01
     expected = {
         "pipeline-bottleneck": 0.9,
         "throughput-decay": 0.2,

@@ -37,6 +37,7 @@ class ClippedThoughItHardlyMoves(Rule):
     families = ("on-policy",)
     needs = ("train/metrics/clip_fraction", "train/metrics/kl_divergence")
     thresholds = {"clip_fraction": Threshold(0.3, "guess"), "kl": Threshold(0.001, "guess")}
+    elsewhere = 0.01
     expected = {
         "clip-range-too-tight": 0.95,
         "lr-too-high": 0.02,

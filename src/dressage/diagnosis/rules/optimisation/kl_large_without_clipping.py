@@ -36,6 +36,7 @@ class KlLargeWithoutClipping(Rule):
     needs = ("train/metrics/kl_divergence", "train/metrics/clip_fraction")
     families = ("on-policy",)
     thresholds = {"kl": Threshold(0.02, "37"), "clip_fraction": Threshold(0.02, "guess")}
+    elsewhere = 0.01
     expected = {
         "clip-range-too-wide": 0.95,
         "lr-too-high": 0.05,

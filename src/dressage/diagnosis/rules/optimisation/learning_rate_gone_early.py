@@ -37,6 +37,7 @@ class LearningRateGoneEarly(Rule):
     severity = "high"
     needs = ("train/hp/lr",)
     thresholds = {"share": Threshold(0.01, "guess"), "place": Threshold(0.8, "guess")}
+    elsewhere = 0.01
     expected = {
         "lr-schedule-ends-early": 0.95,
         "schedule-restarts": 0.1,

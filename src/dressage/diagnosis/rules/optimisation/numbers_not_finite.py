@@ -51,6 +51,7 @@ class NumbersNotFinite(Rule):
         "train/loss/total",
         "train/roll/ep_rew_mean",
     )
+    elsewhere = 0.01
     expected = {
         "nan-input": 0.95,
         "lr-too-high": 0.12,

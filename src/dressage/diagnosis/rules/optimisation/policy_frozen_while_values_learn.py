@@ -40,6 +40,7 @@ class PolicyFrozenWhileValuesLearn(Rule):
     needs = ("train/metrics/kl_divergence",)
     either = ("train/loss/value", "train/metrics/explained_variance")
     thresholds = {"kl": Threshold(1e-05, "guess")}
+    elsewhere = 0.02
     expected = {
         "dead-policy-gradient": 0.85,
         "lr-too-high": 0.2,

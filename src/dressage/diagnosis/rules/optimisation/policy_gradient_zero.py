@@ -39,6 +39,7 @@ class PolicyGradientZero(Rule):
     families = ("on-policy", "actor-critic")
     either = ("train/metrics/grad_norm/policy", "train/metrics/grad_norm/actor")
     thresholds = {"norm": Threshold(1e-08, "guess")}
+    elsewhere = 0.01
     expected = {
         "dead-policy-gradient": 0.9,
         "features-frozen": 0.1,

@@ -39,6 +39,7 @@ class PolicyHardlyMoves(Rule):
     needs = ("train/metrics/kl_divergence",)
     families = ("on-policy",)
     thresholds = {"kl": Threshold(1e-3, "GS"), "clip_fraction": Threshold(0.05, "GS")}
+    elsewhere = 0.1
     expected = {
         "lr-too-low": 0.9,
         "optimizer-eps": 0.7,

@@ -37,6 +37,7 @@ class UpdatesStopAtOnce(Rule):
     families = ("on-policy",)
     either = ("train/metrics/epochs_done", "train/cnt/epochs")
     thresholds = {"share": Threshold(0.34, "guess")}
+    elsewhere = 0.01
     expected = {
         "target-kl-too-tight": 0.95,
         "lr-too-high": 0.06,

@@ -38,6 +38,7 @@ class ValueGradientDwarfsPolicy(Rule):
     families = ("on-policy",)
     needs = ("train/metrics/grad_norm/policy", "train/metrics/grad_norm/value")
     thresholds = {"ratio": Threshold(300.0, "guess")}
+    elsewhere = 0.03
     expected = {
         "critic-dominates": 0.9,
         "reward-scale-too-large": 0.9,

@@ -37,6 +37,7 @@ class ValueRateUnlikePolicyRate(Rule):
     families = ("on-policy", "actor-critic")
     either = ("train/hp/value_lr", "value_learning_rate")
     thresholds = {"times": Threshold(20.0, "guess")}
+    elsewhere = 0.01
     expected = {
         "value-lr-mismatch": 0.9,
         "critic-too-weak": 0.05,

@@ -38,6 +38,7 @@ class WeightsHardlyMove(Rule):
     severity = "high"
     either = ("train/metrics/update_to_weight/*", "train/metrics/kl_divergence")
     thresholds = {"ratio": Threshold(3e-05, "guess"), "kl": Threshold(0.0001, "guess")}
+    elsewhere = 0.02
     expected = {
         "lr-too-low": 0.9,
         "optimizer-choice": 0.85,

@@ -37,6 +37,7 @@ class WeightsLeap(Rule):
     severity = "high"
     needs = ("train/metrics/weight_norm/*",)
     thresholds = {"leap": Threshold(0.1, "guess"), "times": Threshold(20.0, "guess")}
+    elsewhere = 0.03
     expected = {
         "loaded-model-ignored": 0.85,
         "optimizer-state-corrupted": 0.7,

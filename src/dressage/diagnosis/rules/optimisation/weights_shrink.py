@@ -35,6 +35,7 @@ class WeightsShrink(Rule):
     severity = "high"
     needs = ("train/metrics/weight_norm/*",)
     thresholds = {"share": Threshold(0.8, "guess")}
+    elsewhere = 0.01
     expected = {
         "weight-decay-too-strong": 0.95,
         "bad-initialisation": 0.2,

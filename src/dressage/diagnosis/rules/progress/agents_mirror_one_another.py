@@ -38,6 +38,7 @@ class AgentsMirrorOneAnother(Rule):
     severity = "medium"
     families = ("multi-agent", "on-policy", "value-based", "actor-critic")
     thresholds = {"share": Threshold(0.9, "guess")}
+    elsewhere = 0.01
     expected = {
         "marl-reward-credit": 0.8,
         "marl-agent-not-learning": 0.05,

@@ -34,6 +34,7 @@ class EndsFarFromSolved(Rule):
     family = "progress"
     severity = "medium"
     thresholds = {"way": Threshold(0.5, "guess")}
+    elsewhere = 0.35
     expected = {
         "lr-too-high": 0.7,
         "lr-too-low": 0.85,

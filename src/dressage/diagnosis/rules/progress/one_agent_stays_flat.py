@@ -37,6 +37,7 @@ class OneAgentStaysFlat(Rule):
     severity = "high"
     families = ("multi-agent", "on-policy", "value-based", "actor-critic")
     thresholds = {"share": Threshold(0.1, "guess")}
+    elsewhere = 0.01
     expected = {
         "marl-agent-not-learning": 0.9,
         "marl-reward-credit": 0.5,

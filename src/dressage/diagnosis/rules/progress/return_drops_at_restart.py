@@ -38,6 +38,7 @@ class ReturnDropsAtRestart(Rule):
     family = "progress"
     severity = "high"
     thresholds = {"share": Threshold(0.25, "guess")}
+    elsewhere = 0.01
     expected = {
         "resume-lost-state": 0.9,
         "optimizer-state-corrupted": 0.7,

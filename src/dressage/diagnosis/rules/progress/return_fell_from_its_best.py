@@ -38,6 +38,7 @@ class ReturnFellFromItsBest(Rule):
     family = "progress"
     severity = "high"
     thresholds = {"share": Threshold(0.5, "guess")}
+    elsewhere = 0.1
     expected = {
         "lr-too-high": 0.6,
         "too-many-epochs": 0.6,

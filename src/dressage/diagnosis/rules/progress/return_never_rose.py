@@ -36,6 +36,7 @@ class ReturnNeverRose(Rule):
     severity = "critical"
     needs = ()
     thresholds = {"deviations": Threshold(0.5, "guess")}
+    elsewhere = 0.12
     expected = {
         "lr-too-low": 0.9,
         "dead-policy-gradient": 0.95,

@@ -37,6 +37,7 @@ class ReturnStillRising(Rule):
     family = "progress"
     severity = "medium"
     thresholds = {"share": Threshold(0.05, "guess")}
+    elsewhere = 0.2
     expected = {
         "budget-too-small": 0.95,
         "lr-too-low": 0.3,

@@ -38,6 +38,7 @@ class ReturnStopsMidway(Rule):
     family = "progress"
     severity = "medium"
     thresholds = {"way": Threshold(0.9, "guess")}
+    elsewhere = 0.15
     expected = {
         "partial-observability": 0.7,
         "network-too-small": 0.6,

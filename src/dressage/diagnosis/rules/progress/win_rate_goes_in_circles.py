@@ -36,6 +36,7 @@ class WinRateGoesInCircles(Rule):
     severity = "medium"
     families = ("multi-agent", "on-policy", "value-based", "actor-critic")
     thresholds = {"height": Threshold(0.2, "guess")}
+    elsewhere = 0.01
     expected = {
         "self-play-cycling": 0.9,
         "lr-too-high": 0.1,

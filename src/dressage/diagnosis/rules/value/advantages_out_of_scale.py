@@ -40,6 +40,7 @@ class AdvantagesOutOfScale(Rule):
     families = ("on-policy",)
     needs = ("train/loss/policy",)
     thresholds = {"loss": Threshold(1.0, "guess"), "adv_std": Threshold(10.0, "AJ")}
+    elsewhere = 0.01
     expected = {
         "advantage-normalisation": 0.85,
         "shape-broadcast": 0.1,

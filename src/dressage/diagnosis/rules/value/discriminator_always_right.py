@@ -37,6 +37,7 @@ class DiscriminatorAlwaysRight(Rule):
     severity = "high"
     families = ("imitation",)
     thresholds = {"accuracy": Threshold(0.95, "guess")}
+    elsewhere = 0.01
     expected = {
         "gail-discriminator-wins": 0.95,
         "dataset-scale-mismatch": 0.3,

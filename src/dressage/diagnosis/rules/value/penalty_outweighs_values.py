@@ -35,6 +35,7 @@ class PenaltyOutweighsValues(Rule):
     severity = "medium"
     families = ("offline",)
     thresholds = {"times": Threshold(100.0, "guess")}
+    elsewhere = 0.01
     expected = {
         "cql-weight-misplaced": 0.8,
         "offline-overestimation": 0.1,

@@ -38,6 +38,7 @@ class ValueGradientFaint(Rule):
     families = ("on-policy", "actor-critic")
     either = ("train/metrics/grad_norm/value", "train/metrics/grad_norm/critic")
     thresholds = {"norm": Threshold(1e-08, "guess"), "ratio": Threshold(0.01, "guess")}
+    elsewhere = 0.01
     expected = {
         "reward-scale-too-small": 0.4,
         "critic-too-weak": 0.9,

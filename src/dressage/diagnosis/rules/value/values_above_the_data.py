@@ -42,6 +42,7 @@ class ValuesAboveTheData(Rule):
     severity = "critical"
     families = ("offline",)
     thresholds = {"times": Threshold(10.0, "guess")}
+    elsewhere = 0.01
     expected = {
         "offline-overestimation": 0.9,
         "cql-weight-misplaced": 0.5,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import median, part, returns
+from dressage.diagnosis.look import median, part, returns, solved
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -41,6 +41,7 @@ class ValuesExplainNothing(Rule):
     needs = ("train/metrics/explained_variance",)
     families = ("on-policy",)
     thresholds = {"explained_variance": Threshold(0.05, "GS")}
+    elsewhere = 0.1
     expected = {
         "critic-too-weak": 0.7,
         "returns-misaligned": 0.8,
@@ -80,7 +81,7 @@ class ValuesExplainNothing(Rule):
         late, spread = median(explained, 0.5), part(returns(run))
         if not late <= self.thresholds["explained_variance"].value:
             return None
-        if len(spread) and float(np.ptp(spread)) < 1e-6:
+        if (len(spread) and float(np.ptp(spread)) < 1e-6) or solved(run):
             return None
         return self.found(
             f"The value function explains {late:.0%} of the variance of the returns in the "

@@ -41,6 +41,7 @@ class ValuesLagBehindPolicy(Rule):
     families = ("on-policy",)
     needs = ("train/metrics/explained_variance", "train/metrics/kl_divergence")
     thresholds = {"explained_variance": Threshold(0.5, "GS"), "kl": Threshold(0.03, "37")}
+    elsewhere = 0.12
     expected = {
         "critic-too-weak": 0.6,
         "value-lr-mismatch": 0.75,

@@ -38,6 +38,7 @@ class ValuesSeeFewSteps(Rule):
     needs = ("train/roll/reward_mean", "train/roll/reward_std", "train/roll/ep_len_mean")
     either = ("train/roll/value_mean", "train/metrics/q_mean")
     thresholds = {"steps": Threshold(8.0, "guess"), "share": Threshold(0.1, "guess")}
+    elsewhere = 0.03
     expected = {
         "gamma-too-low": 0.85,
         "discount-misapplied": 0.6,

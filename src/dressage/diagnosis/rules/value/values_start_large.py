@@ -37,6 +37,7 @@ class ValuesStartLarge(Rule):
     needs = ("train/roll/reward_std", "train/roll/reward_mean")
     either = ("train/metrics/q_max", "train/roll/value_mean")
     thresholds = {"times": Threshold(15.0, "guess")}
+    elsewhere = 0.03
     expected = {
         "bad-initialisation": 0.85,
         "obs-unnormalised": 0.6,

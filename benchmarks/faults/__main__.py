@@ -1,4 +1,4 @@
-"""`python -m benchmarks.faults` with `generate`, `sb3`, `admit`, `learn`, `score`, `rules` and more."""
+"""`python -m benchmarks.faults`: makes labelled runs, learns from them, scores the diagnosis."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +173,10 @@ def diagnose(
     mapping: Sequence[str] | None = None,
     html: str | Path | None = None,
     markdown: str | Path | None = None,
+    probe: bool = False,
+    env: str | None = None,
+    trust: bool = False,
+    say: Callable[[str], None] = lambda line: None,
     runs: str | Path | None = None,
 ) -> list[DiagnosisReport]:
     """What holds runs back, by the symptoms that their logs show; one report a setting, whose runs
@@ -179,12 +184,17 @@ def diagnose(
 
     Takes runs of ours by name or path, and folders and files of other libraries. `config`: a file
     with the settings that a log lacks. `mapping`: `ours=theirs` for the columns of a table. `html`,
-    `markdown`: files to write. Runs of ours get their report.md as well; into the folders of other
-    libraries nothing is ever written.
+    `markdown`: files to write. `probe` also runs the environment and the algorithm for half a
+    minute, and ranks causes by that too; `env`: the environment of another library's run, `trust`
+    lets a run of ours import the code of your own that it names, `say` is told what goes on.
+    Runs of ours get their report.md as well; into the folders of other libraries nothing is ever
+    written.
     """
     from dressage.diagnosis.report import examine
     from dressage.runs.readers import read
 
+    if env is not None and not probe:
+        raise ConfigError("--env names the environment to probe: it goes with --probe.")
     root, pairs = runs_root(runs), _pairs(mapping)
     views = [
         view
@@ -196,7 +206,12 @@ def diagnose(
             root=root,
         )
     ]
-    made = examine(views)
+    prober = None
+    if probe:
+        from dressage.probing import probe as run_probes
+
+        prober = partial(run_probes, env=env, trust=trust, say=say)
+    made = examine(views, prober)
     for place, one in enumerate(made):
         if one.folder is not None:
             one.write(one.folder)

@@ -37,6 +37,7 @@ ORDER = (
     ("trackers",),
     ("assemble",),
     ("policy",),
+    ("probing",),
     ("judge",),
     ("training", "members", "seeds"),  # a group is runs, a run may be a member
     ("project",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -13,12 +13,15 @@ from typing import Any, Literal, NamedTuple
 from dressage.diagnosis.infer import HEALTHY, Rates, posterior, separating
 from dressage.diagnosis.look import FEWEST, median, part, returns, thin
 from dressage.diagnosis.prescriptions import MOST, Prescription, prescribe, tuned
+from dressage.diagnosis.probes.about import separating_probes
+from dressage.diagnosis.probes.result import ProbeResult, joined
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Finding, Rule, Severity
 from dressage.runs.view import RunView
 
 Verdict = Literal["healthy", "undertrained", "faulty", "cannot_tell"]
 SHOWN = 0.02  # probability below which a cause is not named
+CLEARLY = 1.5  # likelihood ratio from which a probe counts as evidence for a cause
 CLOSE = 3.0  # times that a leader must be ahead, or what separates the two is named
 RATES = Path(__file__).with_name("rates.json")
 ORDER: tuple[Severity, ...] = ("critical", "high", "medium", "low")
@@ -55,6 +58,9 @@ class Diagnosis:
     not_visible: list[str]  # what the log lacks, and how to make it visible
     notes: list[str]  # what was left out or guessed in reading
     seeds: Seeds | None = None  # of a set of runs
+    probes: list[ProbeResult] = field(
+        default_factory=list
+    )  # what --probe measured, if it was asked
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -76,16 +82,23 @@ class Looked(NamedTuple):
     failed: list[str]  # sentences about rules that broke on it
 
 
-def diagnose(run: RunView, rates: Rates | None = None) -> Diagnosis:
+def diagnose(
+    run: RunView, rates: Rates | None = None, probes: Sequence[ProbeResult] = ()
+) -> Diagnosis:
     """Symptoms, causes by probability, and what to change."""
-    return diagnose_seeds([run], rates)
+    return diagnose_seeds([run], rates, probes)
 
 
-def diagnose_seeds(runs: Sequence[RunView], rates: Rates | None = None) -> Diagnosis:
-    """One diagnosis of several runs of one setting, which are taken to share their cause."""
+def diagnose_seeds(
+    runs: Sequence[RunView], rates: Rates | None = None, probes: Sequence[ProbeResult] = ()
+) -> Diagnosis:
+    """One diagnosis of several runs of one setting, which are taken to share their cause.
+
+    `probes`: what was measured on the first of them, which re-ranks the causes.
+    """
     rates = rates or shipped_rates()
     looked = [look_at(run, rates) for run in runs]
-    chances = pooled([one.chances for one in looked])
+    chances = reweighted(pooled([one.chances for one in looked]), joined(probes))
     findings: dict[str, Finding] = {}
     for one in looked:
         findings = one.findings | findings
@@ -94,7 +107,7 @@ def diagnose_seeds(runs: Sequence[RunView], rates: Rates | None = None) -> Diagn
     ranked: list[RankedCause] = []
     if verdict not in ("healthy", "cannot_tell"):
         seen = list(dict.fromkeys(rule for one in looked for rule in one.seen))
-        ranked = _ranked(first, chances, seen, findings)
+        ranked = _ranked(first, chances, seen, findings, probes)
     return Diagnosis(
         run=first.id if len(runs) == 1 else ", ".join(run.id for run in runs),
         library=first.library,
@@ -109,6 +122,7 @@ def diagnose_seeds(runs: Sequence[RunView], rates: Rates | None = None) -> Diagn
             dict.fromkeys([*_notes(runs), *(says for one in looked for says in one.failed)])
         ),
         seeds=_seeds(runs, looked) if len(runs) > 1 else None,
+        probes=list(probes),
     )
 
 
@@ -148,6 +162,14 @@ def pooled(chances: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {cause: weight / total for cause, weight in ranked}
 
 
+def reweighted(chances: Mapping[str, float], factors: Mapping[str, float]) -> dict[str, float]:
+    """Probabilities after evidence beside the log: each times its likelihood ratio."""
+    weights = {cause: chance * factors.get(cause, 1.0) for cause, chance in chances.items()}
+    total = sum(weights.values())
+    ranked = sorted(weights.items(), key=lambda item: -item[1])
+    return {cause: weight / total for cause, weight in ranked}
+
+
 def _notes(runs: Sequence[RunView]) -> list[str]:
     return [note for run in runs for note in run.notes]
 
@@ -179,7 +201,11 @@ def _verdict(runs: Sequence[RunView], chances: Mapping[str, float]) -> Verdict:
 
 
 def _ranked(
-    run: RunView, chances: Mapping[str, float], seen: list[Rule], findings: Mapping[str, Finding]
+    run: RunView,
+    chances: Mapping[str, float],
+    seen: list[Rule],
+    findings: Mapping[str, Finding],
+    probes: Sequence[ProbeResult],
 ) -> list[RankedCause]:
     named = [(id, p) for id, p in chances.items() if id != HEALTHY and p >= SHOWN]
     ranked = []
@@ -193,8 +219,20 @@ def _ranked(
                 for rule, _ in separating((id, rival[0]), hidden, run.family, shipped_rates())[:3]
                 if run.family in rule.families
             ]
-        ranked.append(RankedCause(id, probability, _speaks_for(id, findings), separates))
+            if not probes:
+                separates += _probes_to_run(run, (id, rival[0]))
+        evidence = _speaks_for(id, findings)
+        evidence += [probe.says for probe in probes if probe.factors.get(id, 1.0) > CLEARLY]
+        ranked.append(RankedCause(id, probability, evidence, separates))
     return ranked
+
+
+def _probes_to_run(run: RunView, causes: tuple[str, str]) -> list[str]:
+    """The first probe that would tell two causes apart, as it is typed."""
+    ours = run.library == "dressage"
+    possible = [probe for probe in separating_probes(causes) if ours or not probe.trains]
+    option = "--probe" if ours else f"--probe --env {run.env or 'ENV'}"
+    return [f"`{option}`, which asks: {probe.asks}" for probe in possible[:1]]
 
 
 def _speaks_for(cause: str, findings: Mapping[str, Finding]) -> list[str]:

@@ -8,13 +8,14 @@ the forms (text, Markdown, JSON, a page) are those of every report: see `dressag
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dressage.diagnosis.analyses import Analyses, analyse
 from dressage.diagnosis.diagnose import Diagnosis, diagnose_seeds
+from dressage.diagnosis.probes.result import ProbeResult
 from dressage.diagnosis.report.bottlenecks import bottlenecks, headline
 from dressage.diagnosis.report.key_metrics import analysis_blocks, phase_marks, seed_blocks
 from dressage.diagnosis.report.next_actions import next_actions
@@ -27,6 +28,7 @@ from dressage.reporting.source import OURS, from_view
 from dressage.runs.group import Group, is_group
 from dressage.runs.view import RunView
 
+Probe = Callable[[RunView], Sequence[ProbeResult]]
 FORMAT = 1  # of the JSON
 OWN_TO_A_RUN = ("seed", "seeds", "run_name", "name", "guard")  # settings that seeds may differ in
 
@@ -54,12 +56,17 @@ class DiagnosisReport(Report):
         return {"format": FORMAT, **self.diagnosis.to_json(), "analyses": analyses}
 
 
-def examine(views: Sequence[RunView]) -> list[DiagnosisReport]:
-    """One report for each setting among these runs; runs of one setting count as its seeds."""
+def examine(views: Sequence[RunView], probe: Probe | None = None) -> list[DiagnosisReport]:
+    """One report for each setting among these runs; runs of one setting count as its seeds.
+
+    `probe`: what is measured with the first run of each setting, beside its log.
+    """
     settings: dict[str, list[RunView]] = {}
     for view in views:
         settings.setdefault(_setting(view), []).append(view)
-    return [examine_set(runs) for runs in settings.values()]
+    return [
+        examine_set(runs, probe(runs[0]) if probe is not None else ()) for runs in settings.values()
+    ]
 
 
 def _setting(view: RunView) -> str:
@@ -71,10 +78,10 @@ def _setting(view: RunView) -> str:
     )
 
 
-def examine_set(views: Sequence[RunView]) -> DiagnosisReport:
+def examine_set(views: Sequence[RunView], probes: Sequence[ProbeResult] = ()) -> DiagnosisReport:
     """Runs that are seeds of one setting, or a single run."""
     name, folder = _name_and_folder(views)
-    diagnosis = replace(diagnose_seeds(views), run=name)
+    diagnosis = replace(diagnose_seeds(views, probes=probes), run=name)
     analyses = [analyse(view) for view in views]
     return DiagnosisReport(
         document=_document(views, name, diagnosis, analyses),

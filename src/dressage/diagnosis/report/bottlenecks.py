@@ -10,6 +10,7 @@ import numpy as np
 from dressage.diagnosis.causes import CAUSES, Place
 from dressage.diagnosis.diagnose import Diagnosis, RankedCause, Verdict
 from dressage.diagnosis.registry import all_rules
+from dressage.diagnosis.report.probes import probe_blocks
 from dressage.reporting.document import (
     Block,
     Bullets,
@@ -83,6 +84,8 @@ def bottlenecks(diagnosis: Diagnosis, views: Sequence[RunView]) -> list[Block]:
             blocks.append(
                 Paragraph("Each of these also shows in healthy runs, and no fault explains them.")
             )
+    if diagnosis.probes:
+        blocks += [Heading("Probes"), *probe_blocks(diagnosis.probes)]
     if diagnosis.not_visible:
         items: list[Words] = [clean(line) for line in diagnosis.not_visible]
         blocks.append(Fold(f"What this log does not show ({len(items)})", Bullets(items)))

@@ -1,0 +1,58 @@
+"""The return of random actions, beside the run's: is anything learned, or the opposite?"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dressage.diagnosis.infer import HEALTHY
+from dressage.diagnosis.look import median, returns
+from dressage.diagnosis.probes.about import NOTHING_LEARNED, RANDOM
+from dressage.diagnosis.probes.player import Played
+from dressage.diagnosis.probes.result import ProbeResult, each
+from dressage.math.summary import mean_interval
+from dressage.runs.view import RunView
+
+MARGIN = 0.5  # deviations of the random returns within which a run is no better than them (guess)
+
+
+def random_return(view: RunView, played: Played) -> ProbeResult:
+    """Compares the median return of the run's last fifth with that of random play."""
+    run = median(returns(view), 0.8, 1.0)
+    if len(played.returns) < 2:
+        steps = len(played.rewards)
+        return ProbeResult(
+            RANDOM.name,
+            f"Random actions ended {len(played.returns)} episodes in {steps:,} env steps: too few "
+            "to compare with.",
+            {"episodes": len(played.returns), "env_steps": steps},
+        )
+    random = np.asarray(played.returns)
+    mean, deviation = float(random.mean()), float(random.std(ddof=1))
+    low, high = mean_interval(random)
+    numbers: dict[str, float | str] = {
+        "episodes": len(random),
+        "mean": mean,
+        "low": low,
+        "high": high,
+        "deviation": deviation,
+    }
+    said = f"Random actions get {mean:.4g} (95 % interval {low:.4g} to {high:.4g}, {len(random)} \
+episodes)"
+    if not math.isfinite(run):
+        return ProbeResult(RANDOM.name, f"{said}; the run's own return is not known.", numbers)
+    numbers["run"] = run
+    margin = MARGIN * deviation
+    if run < low - margin:
+        factors = each(8.0, "policy-loss-sign") | each(3.0, "td-target-wrong")
+        factors |= each(2.0, "reward-sign-flipped", "no-exploration", "entropy-collapse")
+        factors |= {HEALTHY: 0.05, "budget-too-small": 0.2}
+        says = f"{said}, the run {run:.4g}: it is worse than chance, as if a sign were wrong."
+    elif run <= high + margin:
+        factors = each(2.0, *NOTHING_LEARNED) | {HEALTHY: 0.1}
+        says = f"{said}, the run {run:.4g}: nothing is learned yet."
+    else:
+        factors = each(0.4, *NOTHING_LEARNED) | each(0.15, "policy-loss-sign")
+        says = f"{said}, the run {run:.4g}: it is better than chance."
+    return ProbeResult(RANDOM.name, says, numbers, factors)

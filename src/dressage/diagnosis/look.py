@@ -266,17 +266,17 @@ def counts(run: RunView) -> Counts:
     return Counts(steps, pace * steps, epochs, batch)
 
 
-def horizon(run: RunView) -> float:
+def horizon(run: RunView, begin: float = 0.5) -> float:
     """How many mean rewards the predicted values are worth, late in the run: the sum of the
     discounts that the agent counts with. NaN where rewards are too uneven to say."""
     reward, spread = (
-        median(run["train/roll/reward_mean"], 0.5),
-        median(run["train/roll/reward_std"], 0.5),
+        median(run["train/roll/reward_mean"], begin),
+        median(run["train/roll/reward_std"], begin),
     )
     predicted = run["train/metrics/q_mean"] or run["train/roll/value_mean"]
     if not abs(reward) > 0.2 * max(spread, 1e-9):
         return math.nan
-    return median(predicted, 0.5) / reward
+    return median(predicted, begin) / reward
 
 
 def episode_length(run: RunView, begin: float = 0.5) -> float:

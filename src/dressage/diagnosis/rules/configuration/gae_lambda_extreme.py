@@ -39,7 +39,7 @@ class GaeLambdaExtreme(Rule):
     elsewhere = 0.01
     expected = {
         "gae-lambda-extreme": 0.95,
-        "healthy": 0.002,
+        "healthy": 0.001,
     }
 
     def check(self, run: RunView) -> Finding | None:

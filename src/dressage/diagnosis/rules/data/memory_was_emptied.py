@@ -6,6 +6,7 @@ import numpy as np
 
 from dressage.diagnosis.look import FEWEST, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.math.summary import moving_median
 from dressage.runs.view import RunView
 
 
@@ -49,8 +50,11 @@ class MemoryWasEmptied(Rule):
     def check(self, run: RunView) -> Finding | None:
         for name in ("train/metrics/buffer_fill", "train/metrics/buffer_age"):
             values = part(run[name], 0.1)
-            if len(values) < 2 * FEWEST:
+            if len(values) < 4 * FEWEST:
                 continue
+            values = moving_median(
+                values, 1 if name.endswith("fill") else 5
+            )  # ages are of one batch
             held = np.maximum.accumulate(values)
             at = int((values / np.maximum(held, 1e-12)).argmin())
             bound = self.bound("share") if name.endswith("fill") else 0.5 * self.bound("share")

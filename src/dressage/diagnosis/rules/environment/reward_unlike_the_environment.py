@@ -76,7 +76,7 @@ class RewardUnlikeTheEnvironment(Rule):
         "nan-input": 0.05,
         "grad-clip-missing": 0.2,
         "advantage-normalisation": 0.3,
-        "healthy": 0.003,
+        "healthy": 0.001,
     }
 
     def can_see(self, run: RunView) -> bool:

@@ -44,7 +44,7 @@ class EvaluationFarBelowTraining(Rule):
         "normaliser-mismatch": 0.9,
         "eval-env-mismatch": 0.9,
         "logged-reward-normalised": 0.6,
-        "healthy": 0.006,
+        "healthy": 0.002,
         "best-policy-lost": 0.2,
         "distributed-desync": 0.05,
         "catastrophic-forgetting": 0.15,

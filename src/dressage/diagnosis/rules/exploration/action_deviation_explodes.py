@@ -38,7 +38,7 @@ class ActionDeviationExplodes(Rule):
     thresholds = {"times": Threshold(2.0, "guess")}
     expected = {
         "action-std-explosion": 0.95,
-        "entropy-bonus-too-high": 0.7,
+        "entropy-bonus-too-high": 0.4,
         "reward-uninformative": 0.25,
         "reward-scale-too-small": 0.3,
         "lr-too-high": 0.3,

@@ -41,7 +41,7 @@ class EpsilonStartsLow(Rule):
         "no-exploration": 0.95,
         "epsilon-decays-too-fast": 0.35,
         "resume-lost-state": 0.02,
-        "healthy": 0.003,
+        "healthy": 0.001,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -43,7 +43,7 @@ class SpeedFalls(Rule):
     expected = {
         "throughput-decay": 0.9,
         "pipeline-bottleneck": 0.05,
-        "healthy": 0.005,
+        "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import median, part, returns, rises, slope
+from dressage.diagnosis.look import part, returns, rises, slope, solved
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -79,7 +79,7 @@ class ReturnStillRising(Rule):
         if len(whole) < 10 or not rises(series, 0.75):
             return None
         last, height = slope(series, 0.75), float(np.ptp(whole))
-        if run.threshold is not None and median(series, 0.9) >= run.threshold:
+        if solved(run):
             return None
         if not last > self.thresholds["share"].value * height:
             return None

@@ -40,7 +40,7 @@ class ValuesBeyondAnEpisode(Rule):
     either = ("train/roll/value_mean", "train/metrics/q_mean")
     thresholds = {"times": Threshold(2.0, "guess")}
     expected = {
-        "terminal-not-stored": 0.9,
+        "terminal-not-stored": 0.8,
         "q-divergence": 0.7,
         "discount-misapplied": 0.4,
         "td-target-wrong": 0.3,
@@ -61,8 +61,8 @@ class ValuesBeyondAnEpisode(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        steps, length = horizon(run), episode_length(run)
-        cut = median(run["train/roll/truncated_share"], 0.5)
+        steps, length = horizon(run, 0.7), episode_length(run, 0.7)
+        cut = median(run["train/roll/truncated_share"], 0.7)
         if cut > 0.5 or not steps > self.bound("times") * length:
             return None
         return self.found(

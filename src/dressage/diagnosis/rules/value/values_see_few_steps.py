@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import episode_length, horizon, median
+from dressage.diagnosis.look import done, episode_length, horizon, median
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -64,7 +64,9 @@ class ValuesSeeFewSteps(Rule):
         )
         if abs(target - value) > 0.3 * abs(target):
             return None
-        if not (0.0 < steps < self.bound("steps") and steps < self.bound("share") * length):
+        if done(run) or not (
+            0.0 < steps < self.bound("steps") and steps < self.bound("share") * length
+        ):
             return None
         return self.found(
             f"The values are worth {steps:.2g} mean rewards; an episode has {length:.0f}.",

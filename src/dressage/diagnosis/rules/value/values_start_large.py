@@ -46,13 +46,14 @@ class ValuesStartLarge(Rule):
         "reward-scale-too-small": 0.25,
         "image-scaling": 0.4,
         "terminal-not-stored": 0.1,
-        "updates-too-many": 0.15,
+        "updates-too-many": 0.3,
         "learning-starts-misplaced": 0.02,
         "sac-alpha-too-high": 0.3,
         "sac-alpha-explodes": 0.1,
         "reward-scale-vs-alpha": 0.1,
         "actor-saturation": 0.35,
         "healthy": 0.01,
+        "target-updates-too-often": 0.5,
     }
 
     def check(self, run: RunView) -> Finding | None:

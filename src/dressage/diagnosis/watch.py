@@ -17,7 +17,7 @@ from dressage.diagnosis.guard import Guard
 from dressage.errors import DressageError
 from dressage.runs.run import Run
 
-FIRST = 60.0  # seconds of training before the first diagnosis: it imports the rules
+FIRST = 90.0  # seconds of training before the first diagnosis: it imports the rules
 PAUSE = 5.0  # seconds between two at least
 LARGEST_SHARE = 0.003  # of the time may go into them
 EARLIEST = 0.1  # share of the budget before which a log says too little

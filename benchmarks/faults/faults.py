@@ -35,6 +35,7 @@ GAUSSIAN = ("pendulum-ppo", "pointmass-ppo", "pointmass-a2c")
 ON = ("cartpole-ppo", "acrobot-ppo", "pendulum-ppo", "pointmass-a2c", "cartpole-a2c")
 WRAPPED_ON = ("cartpole-ppo", "pointmass-a2c", "cartpole-a2c", "pointmass-choices-ppo")
 VALUES = ("cartpole-dqn", "pointmass-dqn", "acrobot-dqn")
+EXPLORING = ("corridor-dqn", "acrobot-dqn", "cartpole-dqn")
 ACTOR = ("pendulum-sac", "pointmass-sac", "pendulum-td3", "pointmass-td3")
 SAC = ("pendulum-sac", "pointmass-sac")
 DETERMINISTIC = ("pendulum-ddpg", "pointmass-td3", "pendulum-td3")
@@ -372,10 +373,10 @@ VALUE_BASED = [
         levels({"learning_starts": budget_shares(0.85, 0.93, 0.97)}),
     ),
     fault("buffer-too-small", OFF, levels({"buffer_size": (48, 16, 4)})),
-    fault("no-exploration", VALUES, levels({"epsilon": 0.0, "learning_starts": (64, 16, 1)})),
+    fault("no-exploration", EXPLORING, levels({"epsilon": 0.0, "learning_starts": (64, 16, 1)})),
     fault(
         "epsilon-decays-too-fast",
-        VALUES,
+        EXPLORING,
         levels(
             {
                 "epsilon": (

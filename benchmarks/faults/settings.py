@@ -147,6 +147,23 @@ SETTINGS = {
             },
         ),
         Setting(
+            "corridor-dqn",
+            "train",
+            "dqn",
+            "dressage.envs.toys:Corridor",
+            {
+                **VALUES,
+                "env_kwargs": {"length": 10},
+                "env_steps": 12_000,
+                "learning_rate": 1e-3,
+                "gamma": 0.95,
+                "train_freq": 8,
+                "gradient_steps": 4,
+                "target_update_interval": 200,
+                "epsilon": "linear(1, 0.05, until=0.5)",
+            },
+        ),
+        Setting(
             "cartpole-qr",
             "train",
             "qr_dqn",

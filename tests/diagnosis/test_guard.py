@@ -261,12 +261,12 @@ def test_looks_are_rare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(watch, "top_finding", slow)
     hook = Watch(stops=False, clock=lambda: now[0])
     nothing: Any = lambda *args: None  # noqa: E731
-    for second in np.arange(0.0, 200.0, 0.5):
+    for second in np.arange(0.0, 300.0, 0.5):
         now[0] = max(now[0], float(second))
         row = {"env_steps": 500.0, "updates": second}
         moment = Moment(500, 1000, 1, 1, 1.0, row, tmp_path, nothing, nothing, nothing)
         if second == 0.0:
             hook.on_start(moment)
         hook.on_row(moment)
-    assert looks[0] == watch.FIRST and len(looks) == 3
+    assert looks[0] == watch.FIRST and len(looks) == 4
     assert looks[1] - looks[0] >= 0.2 / watch.LARGEST_SHARE

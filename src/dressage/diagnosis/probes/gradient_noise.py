@@ -94,10 +94,9 @@ def gradient_noise(subject: Subject, deadline: Deadline) -> ProbeResult:
         )
         return ProbeResult(NOISE.name, says, numbers, {"batch-too-large": 0.3})
     numbers |= {"low": scale.low, "high": scale.high if math.isfinite(scale.high) else "beyond"}
-    upper = f"{scale.high:,.0f}" if math.isfinite(scale.high) else "beyond measure"
     said = (
-        f"The noise scale of the {part}'s gradient is {scale.value:,.0f} rows {where} (95 % "
-        f"interval {scale.low:,.0f} to {upper}), the batch has {scale.rows}"
+        f"The noise scale of the {part}'s gradient is {_in_words(scale.value)} rows {where} (95 % "
+        f"interval {_in_words(scale.low)} to {_in_words(scale.high)}), the batch has {scale.rows}"
     )
     if part != ADVISED:
         says = f"{said}; where batches come from a replay memory they cost no data."
@@ -121,6 +120,12 @@ def gradient_noise(subject: Subject, deadline: Deadline) -> ProbeResult:
     return ProbeResult(
         NOISE.name, f"{said}: it suits.", numbers, {"batch-too-small": 0.5, "batch-too-large": 0.3}
     )
+
+
+def _in_words(rows: float) -> str:
+    if not math.isfinite(rows):
+        return "beyond measure"
+    return f"{rows:,.0f}" if rows >= 1.0 else "less than 1"
 
 
 def suggested_batch(scale: NoiseScale, most: int = 4096) -> int:

@@ -19,6 +19,7 @@ from dressage.errors import EnvError
 Floats = NDArray[np.float64]
 MOST_STEPS = 20_000
 MOST_EPISODES = 100
+FEW_EPISODES = 10  # with which little is known: the time was then too short
 
 
 def flat(obs: Any) -> Floats:
@@ -197,7 +198,7 @@ def play(recipe: EnvRecipe, deadline: Deadline) -> Played:
                 _see(found.features, seen.obs, space)
                 found.rewards.append(seen.reward)
                 total, length = total + seen.reward, length + 1
-                if seen.over or len(found.rewards) >= MOST_STEPS or deadline.over():
+                if seen.over or len(found.rewards) >= MOST_STEPS or deadline.left <= 0.0:
                     break
             if seen.over:
                 found.returns.append(total)
@@ -205,7 +206,8 @@ def play(recipe: EnvRecipe, deadline: Deadline) -> Played:
                 found.terminated.append(seen.terminated)
             else:
                 found.unfinished = length
-            if deadline.over():
+            if deadline.left <= 0.0:
+                deadline.reached = len(found.returns) < FEW_EPISODES
                 break
     return found
 

@@ -15,6 +15,7 @@ from dressage.math.summary import mean_interval
 from dressage.runs.view import RunView
 
 MARGIN = 0.5  # deviations of the random returns within which a run is no better than them (guess)
+WORSE = 1.0  # by which it is worse: a run may have had bad luck, too (guess)
 
 
 def random_return(view: RunView, played: Played) -> ProbeResult:
@@ -43,13 +44,12 @@ episodes)"
     if not math.isfinite(run):
         return ProbeResult(RANDOM.name, f"{said}; the run's own return is not known.", numbers)
     numbers["run"] = run
-    margin = MARGIN * deviation
-    if run < low - margin:
+    if run < low - WORSE * deviation:
         factors = each(8.0, "policy-loss-sign") | each(3.0, "td-target-wrong")
         factors |= each(2.0, "reward-sign-flipped", "no-exploration", "entropy-collapse")
         factors |= {HEALTHY: 0.05, "budget-too-small": 0.2}
         says = f"{said}, the run {run:.4g}: it is worse than chance, as if a sign were wrong."
-    elif run <= high + margin:
+    elif run <= high + MARGIN * deviation:
         factors = each(2.0, *NOTHING_LEARNED) | {HEALTHY: 0.1}
         says = f"{said}, the run {run:.4g}: nothing is learned yet."
     else:

@@ -85,7 +85,7 @@ def bottlenecks(diagnosis: Diagnosis, views: Sequence[RunView]) -> list[Block]:
                 Paragraph("Each of these also shows in healthy runs, and no fault explains them.")
             )
     if diagnosis.probes:
-        blocks += [Heading("Probes"), *probe_blocks(diagnosis.probes)]
+        blocks += [Heading("Probes"), *probe_blocks(diagnosis)]
     if diagnosis.not_visible:
         items: list[Words] = [clean(line) for line in diagnosis.not_visible]
         blocks.append(Fold(f"What this log does not show ({len(items)})", Bullets(items)))

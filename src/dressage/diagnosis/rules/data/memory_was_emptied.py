@@ -49,6 +49,8 @@ class MemoryWasEmptied(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         for name in ("train/metrics/buffer_fill", "train/metrics/buffer_age"):
+            if name.endswith("age") and run["train/metrics/buffer_fill"]:
+                continue
             values = part(run[name], 0.1)
             if len(values) < 4 * FEWEST:
                 continue

@@ -18,7 +18,7 @@ class PolicyFrozenWhileValuesLearn(Rule):
         falls or an explained variance that rises.
 
     Threshold and source
-        KL below 1e-5 in the median while the value loss falls by 30 % or the explained
+        KL below 1e-5 in the median while the value loss falls by a fifth or the explained
         variance gains 0.3 (guess; KL 0.003 to 0.02 is usual [37]).
 
     Prescription
@@ -59,13 +59,14 @@ class PolicyFrozenWhileValuesLearn(Rule):
         "features-frozen": 0.1,
         "lr-schedule-ends-early": 0.1,
         "healthy": 0.005,
+        "shape-broadcast": 0.4,
     }
 
     def check(self, run: RunView) -> Finding | None:
         kl = median(run["train/metrics/kl_divergence"], 0.05, 0.6)
         loss = run["train/loss/value"]
         explained = run["train/metrics/explained_variance"]
-        fell = median(loss, 0.0, 0.15) > 1.4 * median(loss, 0.5)
+        fell = median(loss, 0.0, 0.15) > 1.25 * median(loss, 0.5)
         gained = median(explained, 0.5) - median(explained, 0.0, 0.15)
         if not kl < self.bound("kl") or not (fell or gained > 0.3) or learned(run):
             return None

@@ -50,6 +50,7 @@ class PolicyGradientZero(Rule):
         "bad-initialisation": 0.1,
         "no-exploration": 0.02,
         "healthy": 0.003,
+        "shape-broadcast": 0.3,
     }
 
     def check(self, run: RunView) -> Finding | None:

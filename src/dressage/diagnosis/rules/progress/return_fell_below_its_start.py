@@ -73,6 +73,9 @@ class ReturnFellBelowItsStart(Rule):
         "target-updates-too-often": 0.2,
         "resume-lost-state": 0.1,
         "healthy": 0.01,
+        "lr-too-low": 0.2,
+        "updates-too-few": 0.2,
+        "optimizer-choice": 0.15,
     }
 
     def check(self, run: RunView) -> Finding | None:

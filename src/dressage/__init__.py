@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 from dressage.errors import DressageError
 
 if TYPE_CHECKING:
-    from dressage.api import compare, diagnose, evaluate, load, play, report, resolve_config, train
+    from dressage.api import (
+        compare,
+        diagnose,
+        evaluate,
+        load,
+        play,
+        report,
+        resolve_config,
+        train,
+        verify,
+    )
     from dressage.runs.group import Group
     from dressage.runs.run import Run
 
@@ -25,6 +35,7 @@ __all__ = [
     "report",
     "resolve_config",
     "train",
+    "verify",
 ]
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dressage.policy import Policy
     from dressage.presets.resolve import Resolved
     from dressage.prove.report import ComparisonReport
+    from dressage.prove.verify import Verification
     from dressage.reporting import Report
 
 
@@ -269,6 +270,35 @@ def _side(side: str | Path | Run | Group) -> tuple[str, list[str | Path]]:
         return "", [side]
     name, equals, places = side.rpartition("=")
     return name if equals else "", [place.strip() for place in places.split(",") if place.strip()]
+
+
+def verify(
+    run: str | Path | Run,
+    patch: Mapping[str, Any],
+    *,
+    goal: str = "frames",
+    threshold: float | None = None,
+    cause: str | None = None,
+    say: Callable[[str], None] = lambda line: None,
+    runs: str | Path | None = None,
+) -> Verification:
+    """Whether a change helps: seeds with and without it, 8, 12, 16 or 24 a side, and a verdict.
+
+    `goal`: frames (env steps to the threshold), return (at the end) or wall (seconds). The looks
+    are planned and share one alpha of 5 %, so that peeking does not cheat. The verdict joins the
+    record of verified fixes in the folder of runs.
+    """
+    from dressage.prove.verify import GOALS
+    from dressage.proving import verify_run
+    from dressage.runs.readers import read
+
+    root = runs_root(runs)
+    if goal not in GOALS:
+        raise ConfigError(f"goal is '{goal}', expected {', '.join(GOALS)}.")
+    view = read(run.path if isinstance(run, Run) else run, root=root)[0]
+    return verify_run(
+        view, patch, root, goal=goal, threshold=threshold, cause=cause, train=train, say=say
+    )
 
 
 def _numbered(path: str | Path, place: int) -> Path:

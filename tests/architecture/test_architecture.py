@@ -38,6 +38,7 @@ ORDER = (
     ("assemble",),
     ("policy",),
     ("probing",),
+    ("proving",),
     ("judge",),
     ("training", "members", "seeds"),  # a group is runs, a run may be a member
     ("project",),

@@ -201,6 +201,15 @@ def test_runs_that_never_get_there_make_a_ratio_larger() -> None:
     assert value == pytest.approx(3.0) and 1 < low < value < high
 
 
+def test_the_quick_way_to_restricted_means_is_the_long_way() -> None:
+    """Where no run ends before the horizon, the area under the curve is a mean of cut times."""
+    generator = np.random.default_rng(8)
+    steps = generator.uniform(1, 20, size=12)
+    given = Times(np.minimum(steps, 15.0), steps < 15.0)
+    assert restricted_mean(given, 15.0) == pytest.approx(np.minimum(steps, 15.0).mean())
+    assert restricted_mean(given, 9.0) == pytest.approx(np.minimum(steps, 9.0).mean())
+
+
 # -- looks and power -----------------------------------------------------------------------------
 
 

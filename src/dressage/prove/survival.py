@@ -6,7 +6,7 @@ Such a run says only that it takes longer than its budget. Pure functions over `
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,48 +51,58 @@ def restricted_mean(given: Times, horizon: float) -> float:
 
 def log_rank(a: Times, b: Times) -> float:
     """Z of the log-rank test; above zero where b reaches the threshold sooner."""
-    at = np.unique(np.concatenate((a.steps[a.reached], b.steps[b.reached])))
-    surplus = variance = 0.0
-    for step in at:
-        n_a, n_b = int((a.steps >= step).sum()), int((b.steps >= step).sum())
-        d_a = int(((a.steps == step) & a.reached).sum())
-        d_b = int(((b.steps == step) & b.reached).sum())
-        n, d = n_a + n_b, d_a + d_b
-        surplus += d_b - d * n_b / n
-        if n > 1:
-            variance += d * (n_a / n) * (n_b / n) * (n - d) / (n - 1)
-    return surplus / math.sqrt(variance) if variance > 0 else 0.0
+    of_b = np.arange(len(a.steps) + len(b.steps)) >= len(a.steps)
+    return float(_log_ranks(_joined(a, b), of_b[None])[0])
 
 
 def log_rank_test(a: Times, b: Times, rng: np.random.Generator, draws: int = DRAWS) -> float:
     """Two-sided p by drawing the groups anew: right for a few seeds, unlike the normal curve."""
-    seen = abs(log_rank(a, b))
-    steps = np.concatenate((a.steps, b.steps))
-    reached = np.concatenate((a.reached, b.reached))
-    extreme = 0
-    for _ in range(draws):
-        order = rng.permutation(len(steps))
-        first, second = order[: len(a.steps)], order[len(a.steps) :]
-        z = log_rank(Times(steps[first], reached[first]), Times(steps[second], reached[second]))
-        extreme += abs(z) >= seen - 1e-12
+    both, size = _joined(a, b), len(a.steps) + len(b.steps)
+    of_b = np.arange(size) >= len(a.steps)
+    drawn = rng.permuted(np.broadcast_to(of_b, (draws, size)), axis=1)
+    seen = abs(float(_log_ranks(both, of_b[None])[0]))
+    extreme = int((np.abs(_log_ranks(both, drawn)) >= seen - 1e-12).sum())
     return (extreme + 1) / (draws + 1)
+
+
+def _joined(a: Times, b: Times) -> Times:
+    return Times(np.concatenate((a.steps, b.steps)), np.concatenate((a.reached, b.reached)))
+
+
+def _log_ranks(both: Times, of_b: np.ndarray[Any, np.dtype[np.bool_]]) -> Float64s:
+    """Z for each way to say which runs are b's: [ways, runs] -> [ways]."""
+    members = of_b.astype(np.float64)
+    surplus, variance = np.zeros(len(members)), np.zeros(len(members))
+    for step in np.unique(both.steps[both.reached]):
+        running = both.steps >= step
+        ends = (both.steps == step) & both.reached
+        n, d = int(running.sum()), int(ends.sum())
+        n_b, d_b = members @ running, members @ ends
+        surplus += d_b - d * n_b / n
+        if n > 1:
+            variance += d * (n_b / n) * (1 - n_b / n) * (n - d) / (n - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z: Float64s = np.where(variance > 0, surplus / np.sqrt(variance), 0.0)
+    return z
 
 
 def ratio_of_means(
     a: Times, b: Times, horizon: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> tuple[float, float, float]:
     """b's restricted mean over a's, with a 95 % bootstrap interval: 0.7 is 30 % fewer steps."""
-
-    def drawn(given: Times) -> Times:
-        chosen = rng.integers(0, len(given.steps), size=len(given.steps))
-        return Times(given.steps[chosen], given.reached[chosen])
-
     value = restricted_mean(b, horizon) / restricted_mean(a, horizon)
     if min(len(a.steps), len(b.steps)) < 2:
         return value, math.nan, math.nan
-    ratios = [
-        restricted_mean(drawn(b), horizon) / restricted_mean(drawn(a), horizon)
-        for _ in range(draws)
-    ]
-    low, high = np.quantile(ratios, (0.025, 0.975))
+    drawn = [_drawn_means(given, horizon, rng, draws) for given in (a, b)]
+    low, high = np.quantile(drawn[1] / drawn[0], (0.025, 0.975))
     return value, float(low), float(high)
+
+
+def _drawn_means(given: Times, horizon: float, rng: np.random.Generator, draws: int) -> Float64s:
+    """Restricted means of bootstrap samples."""
+    chosen = rng.integers(0, len(given.steps), size=(draws, len(given.steps)))
+    if (given.reached | (given.steps >= horizon)).all():  # none is lost before the horizon
+        means: Float64s = np.minimum(given.steps, horizon)[chosen].mean(axis=1)
+        return means
+    samples = (Times(given.steps[row], given.reached[row]) for row in chosen)
+    return np.array([restricted_mean(sample, horizon) for sample in samples])

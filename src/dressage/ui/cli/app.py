@@ -18,6 +18,7 @@ from dressage.ui.cli.commands import (
     report,
     runs,
     train,
+    verify,
 )
 
 # rich_markup_mode=None: help drawn by rich takes 0.13 s more, half of which is importing it.
@@ -55,6 +56,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
 app.command("diagnose")(diagnose.diagnose)
 app.command("compare")(compare.compare)
+app.command("verify")(verify.verify)
 app.command("play")(play.play)
 app.add_typer(runs.app, name="runs")
 app.command("config")(config.config)

@@ -1,0 +1,108 @@
+"""The record of verified fixes: one JSON line for each verdict, never rewritten.
+
+`diagnose` reads its expected effects from it. The user's own lies in the folder of runs; the first
+one ships with the package.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dressage.errors import RunError
+from dressage.runs.files import read_bytes, sync_file, writing
+
+FILE = "verified.jsonl"
+SHIPPED = Path(__file__).with_name(FILE)
+LIMIT = 64 * 2**20  # bytes
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What a change did, over how many seeds a side."""
+
+    env: str | None
+    algo: str | None
+    library: str
+    patch: dict[str, Any]  # in our words
+    cause: str | None  # that it was prescribed for
+    verdict: str  # proven, not proven, worse
+    goal: str
+    seeds: int
+    p: float
+    final: tuple[float, float, float]  # difference of the final return, with its interval
+    steps_ratio: tuple[float, float, float]  # env steps to the threshold, patched over baseline
+    env_steps: float  # trained in all
+    seconds: float
+    date: str = field(default_factory=lambda: datetime.date.today().isoformat())
+
+
+def add(folder: Path, verified: Verified) -> None:
+    """One line more, on the disk before this returns."""
+    line = json.dumps({"format": FORMAT, **asdict(verified)}, default=str) + "\n"
+    path = folder / FILE
+    with writing(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(line)
+        sync_file(path)
+
+
+def read(*files: Path) -> list[Verified]:
+    """All lines that can be read; a cut-off last one is left out."""
+    return [entry for file in files if file.is_file() for entry in _entries(file)]
+
+
+def _entries(path: Path) -> Iterator[Verified]:
+    try:
+        text = bytes(read_bytes(path, LIMIT)).decode("utf-8", "replace")
+    except RunError:
+        return
+    names = set(Verified.__dataclass_fields__)
+    for line in text.splitlines():
+        try:
+            told = json.loads(line)
+            known = {name: told[name] for name in names if name in told}
+            for name in ("final", "steps_ratio"):
+                known[name] = tuple(float(value) for value in known[name])
+            yield Verified(**known)
+        except (KeyError, TypeError, ValueError):
+            continue
+
+
+def similar(
+    entries: Iterable[Verified], cause: str, algo: str | None, env: str | None
+) -> list[tuple[float, Verified]]:
+    """Entries of a cause with what each counts: the same algorithm and environment most."""
+    found = []
+    for entry in entries:
+        if entry.cause != cause:
+            continue
+        weight = 1.0
+        weight *= 1.0 if entry.algo == algo else 0.3
+        weight *= 1.0 if entry.env == env else 0.5
+        found.append((weight * min(entry.seeds, 16) / 8, entry))
+    return sorted(found, key=lambda item: -item[0])
+
+
+def expected_effect(
+    entries: Iterable[Verified], cause: str, algo: str | None, env: str | None
+) -> Mapping[str, float] | None:
+    """Weighted mean ratio of env steps to the threshold, its range, and from how many verdicts."""
+    found = similar(entries, cause, algo, env)
+    if not found:
+        return None
+    total = sum(weight for weight, _ in found)
+    ratios = [entry.steps_ratio[0] for _, entry in found]
+    return {
+        "steps_ratio": sum(w * e.steps_ratio[0] for w, e in found) / total,
+        "low": min(ratios),
+        "high": max(ratios),
+        "n": float(len(found)),
+        "proven": sum(entry.verdict == "proven" for _, entry in found) / len(found),
+    }

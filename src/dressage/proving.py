@@ -1,0 +1,144 @@
+"""Puts together what a proof needs of a run: its settings, and seeds of it trained anew."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dressage.errors import ConfigError, RunError
+from dressage.presets.resolve import resolve, unaliased
+from dressage.prove import record
+from dressage.prove.verify import PATCHED, Goal, Verification, verify
+from dressage.runs.group import Group
+from dressage.runs.readers import read
+from dressage.runs.run import Run
+from dressage.runs.view import RunView
+
+OURS = "dressage"
+# Settings of a run that are its own affair, and not those of its copies.
+OWN = ("seed", "seeds", "run_name", "trackers", "guard", "video_every")
+
+
+def verify_run(
+    view: RunView,
+    patch: Mapping[str, Any],
+    root: Path,
+    *,
+    cause: str | None = None,
+    goal: Goal = "frames",
+    threshold: float | None = None,
+    train: Callable[..., Run | Group],
+    say: Callable[[str], None] = lambda line: None,
+) -> Verification:
+    """Trains baseline and patched seeds below `root`, and adds the verdict to the record there.
+
+    Seeds that are there from an earlier call with the same settings are not trained again.
+    """
+    settings = settings_of(view)
+    clean = checked(view, settings, patch)
+    folder = root / f"verify-{_digest([settings, clean])}"
+
+    def trained(side: str, seeds: range) -> list[RunView]:
+        asked = settings | (clean if side == PATCHED else {})
+        return seeds_of(folder / side, asked, view, seeds, train)
+
+    found = verify(clean, trained, goal=goal, threshold=threshold, say=say)
+    last = found.last
+    record.add(
+        root,
+        record.Verified(
+            env=view.env,
+            algo=view.algo,
+            library=view.library,
+            patch=clean,
+            cause=cause,
+            verdict=found.verdict,
+            goal=goal,
+            seeds=last.seeds,
+            p=last.p,
+            final=(found.final.value, found.final.low, found.final.high),
+            steps_ratio=found.steps_ratio,
+            env_steps=found.env_steps,
+            seconds=found.seconds,
+        ),
+    )
+    return found
+
+
+def settings_of(view: RunView) -> dict[str, Any]:
+    """The whole config of a run of ours, without what is only its own."""
+    if view.library != OURS or not view.env or not view.algo:
+        raise ConfigError(
+            f"{view.id} is a run of {view.library}: only dressage's own runs can be trained again "
+            "from their config."
+        )
+    names = {"env", "algo", *OWN}
+    return {name: value for name, value in view.config.items() if name not in names}
+
+
+def checked(view: RunView, settings: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """The patch as the config spells it; an error where it is not one or changes nothing."""
+    changes = unaliased(dict(patch))
+    if own := [name for name in changes if name in ("env", "algo", *OWN)]:
+        raise ConfigError(f"'{own[0]}' is no part of a patch: it is the same on both sides.")
+    values = resolve(view.env, view.algo, {**settings, **changes}, use_preset=False).values()
+    before = resolve(view.env, view.algo, dict(settings), use_preset=False).values()
+    clean = {name: values[name] for name in changes if values[name] != before[name]}
+    if not clean:
+        raise ConfigError(f"The patch {dict(patch)} changes nothing: the run has these settings.")
+    return clean
+
+
+def seeds_of(
+    folder: Path,
+    settings: Mapping[str, Any],
+    view: RunView,
+    seeds: range,
+    train: Callable[..., Run | Group],
+) -> list[RunView]:
+    """Views of these seeds, in their order; those that are not there yet are trained."""
+    there = _finished(folder)
+    missing = [seed for seed in seeds if seed not in there]
+    for first, count in _stretches(missing):
+        made = train(
+            view.env,
+            algo=view.algo,
+            runs=folder,
+            preset=False,
+            **{**settings, "seed": first, "seeds": count, "guard": "off"},
+        )
+        if made.status != "finished":
+            raise RunError(f"Training seeds {first} to {first + count - 1} was {made.status}.")
+    there = _finished(folder)
+    if lost := [seed for seed in seeds if seed not in there]:
+        raise RunError(f"Seeds {', '.join(map(str, lost))} did not finish: see {folder}.")
+    return [there[seed] for seed in seeds]
+
+
+def _finished(folder: Path) -> dict[int, RunView]:
+    found: dict[int, RunView] = {}
+    if folder.is_dir():
+        for path in sorted(p for p in folder.iterdir() if p.is_dir() and not p.is_symlink()):
+            for view in read(path):
+                if view.state == "finished" and view.seed is not None:
+                    found[view.seed] = view
+    return found
+
+
+def _stretches(seeds: list[int]) -> list[tuple[int, int]]:
+    """Runs of neighbours as (first, how many)."""
+    found: list[tuple[int, int]] = []
+    for seed in seeds:
+        if found and sum(found[-1]) == seed:
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        else:
+            found.append((seed, 1))
+    return found
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

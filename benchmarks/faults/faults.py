@@ -478,10 +478,10 @@ VALUE_BASED = [
     fault(
         "discount-misapplied",
         ("pendulum-sac", "pointmass-sac", "pendulum-td3", "pointmass-td3"),
-        levels(code={"updated_with": {"gamma": (1.0, 1.01, 1.03)}}),
+        levels(code={"updated_with": {"gamma": (1.02, 1.05, 1.1)}}),
         "missing",
     ),
-    fault("resume-lost-state", VALUES, levels(code={"state_lost": {"share": (0.6, 0.7, 0.8)}})),
+    fault("resume-lost-state", VALUES, levels(code={"state_lost": {"share": (0.86, 0.9, 0.93)}})),
     fault(
         "td-target-wrong",
         ("cartpole-dqn-light", "pointmass-dqn"),

@@ -199,6 +199,9 @@ def test_a_schedule_from_the_config_alone() -> None:
 def test_speed_as_logged_and_from_the_clock() -> None:
     logged = throughput(view(**{"sys/env_steps_per_second": np.linspace(1000, 500, T)}))
     assert logged.source == "as logged" and logged.change == pytest.approx(-0.42, abs=0.02)
+    made = view(wall_seconds=STEPS / 2000, **{"sys/env_steps_per_second": 2000.0})
+    made.own_names["sys/env_steps_per_second"] = "wall_seconds"
+    assert throughput(made).source == "from the clock"
     clock = throughput(view(wall_seconds=STEPS / 2000))
     assert clock.source == "from the clock" and clock.median == pytest.approx(2000)
     assert clock.wall_seconds == pytest.approx(15)

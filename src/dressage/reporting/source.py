@@ -144,7 +144,7 @@ def from_view(view: RunView) -> RunData:
             notes.append(clean(error))
             return otherwise
 
-    metrics = {name: _bounded(series.values) for name, series in view.series.items()}
+    metrics = {name: bounded(series.values) for name, series in view.series.items()}
     clocks = {name: series.env_steps for name, series in view.series.items()}
     longest = max(clocks.values(), key=len, default=np.empty(0))
     if len(longest):
@@ -185,13 +185,13 @@ def _episodes(view: RunView) -> dict[str, Any]:
         return {}
     return {
         "env_steps": env_steps,
-        "return": _bounded(returns),
-        "length": _bounded(lengths),
+        "return": bounded(returns),
+        "length": bounded(lengths),
         "ended": np.full(len(returns), "") if ended is None else ended,
     }
 
 
-def _bounded(values: Floats) -> Floats:
+def bounded(values: Floats) -> Floats:
     """Without numbers so large that their sums and squares overflow: those count as infinite."""
     return np.where(np.abs(values) > LARGEST, np.copysign(np.inf, values), values)
 

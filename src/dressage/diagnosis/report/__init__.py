@@ -8,10 +8,13 @@ the forms (text, Markdown, JSON, a page) are those of every report: see `dressag
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from dressage.diagnosis.analyses import Analyses, analyse
 from dressage.diagnosis.diagnose import Diagnosis, diagnose_seeds
@@ -24,9 +27,9 @@ from dressage.reporting import Report
 from dressage.reporting.document import Added, Document, Section
 from dressage.reporting.group import Gathered, group_document
 from dressage.reporting.sections import run_document
-from dressage.reporting.source import OURS, from_view
+from dressage.reporting.source import OURS, bounded, from_view
 from dressage.runs.group import Group, is_group
-from dressage.runs.view import RunView
+from dressage.runs.view import RunView, Series
 
 Probe = Callable[[RunView], Sequence[ProbeResult]]
 FORMAT = 1  # of the JSON
@@ -80,9 +83,12 @@ def _setting(view: RunView) -> str:
 
 def examine_set(views: Sequence[RunView], probes: Sequence[ProbeResult] = ()) -> DiagnosisReport:
     """Runs that are seeds of one setting, or a single run."""
+    views = [_bounded(view) for view in views]
     name, folder = _name_and_folder(views)
-    diagnosis = replace(diagnose_seeds(views, probes=probes), run=name)
-    analyses = [analyse(view) for view in views]
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # means of nothing are not known: nan
+        diagnosis = replace(diagnose_seeds(views, probes=probes), run=name)
+        analyses = [analyse(view) for view in views]
     return DiagnosisReport(
         document=_document(views, name, diagnosis, analyses),
         diagnosis=diagnosis,
@@ -90,6 +96,15 @@ def examine_set(views: Sequence[RunView], probes: Sequence[ProbeResult] = ()) ->
         folder=folder,
         running=any(view.state == "running" for view in views),
     )
+
+
+def _bounded(view: RunView) -> RunView:
+    """Numbers so large that their squares overflow count as infinite, in all that follows."""
+    series = {n: Series(one.env_steps, bounded(one.values)) for n, one in view.series.items()}
+    episodes = view.episodes._replace(
+        returns=bounded(view.episodes.returns), lengths=bounded(view.episodes.lengths)
+    )
+    return replace(view, series=series, episodes=episodes)
 
 
 def _name_and_folder(views: Sequence[RunView]) -> tuple[str, Path | None]:

@@ -13,7 +13,7 @@ from benchmarks.faults.admit import RESULTS, admitted
 from benchmarks.faults.symptoms import Case, cases
 
 from dressage.diagnosis.diagnose import shipped_rates
-from dressage.diagnosis.infer import HEALTHY, Rates, likelihoods, weighed
+from dressage.diagnosis.infer import HEALTHY, Rates, likelihoods, ranking, weighed
 from dressage.diagnosis.registry import all_rules
 
 
@@ -32,7 +32,7 @@ def contributions(cases: Sequence[Case], rates: Rates) -> dict[str, tuple[float,
                 own = likelihoods([rules[without]], case.fired, case.family, rates)
                 scores = {cause: score - own[cause] for cause, score in scores.items()}
             given = weighed(scores, rates)
-            tops.append(next(iter(given)) in case.right)
+            tops.append(ranking(given)[0] in case.right)
             masses.append(sum(given.get(cause, 0.0) for cause in case.right))
         return float(np.mean(tops)), float(np.mean(masses))
 

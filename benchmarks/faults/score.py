@@ -21,7 +21,7 @@ from benchmarks.faults.store import Stored
 from benchmarks.faults.symptoms import Case, cases
 
 from dressage.diagnosis.diagnose import shipped_rates
-from dressage.diagnosis.infer import HEALTHY, Rates, posterior
+from dressage.diagnosis.infer import HEALTHY, Rates, posterior, ranking
 from dressage.diagnosis.look import median
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView
@@ -53,7 +53,7 @@ def answered(cases: Sequence[Case], rates: Rates) -> list[Answer]:
     answers = []
     for case in cases:
         given = posterior([rules[id] for id in case.seen], case.fired, case.family, rates)
-        ranked = tuple(given)
+        ranked = tuple(ranking(given))
         answers.append(Answer(case, ranked, given[ranked[0]]))
     return answers
 

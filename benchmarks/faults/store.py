@@ -27,7 +27,7 @@ BLOCKS, BLOCK = 10, 8  # of episodes that ended one after the other
 STEP, SMALLEST = 0.003, 1e-15  # ln of the ratio of neighbours; below it is zero
 LARGEST_CODE = 32_000
 MISSING, NAN, INFINITE, MINUS_INFINITE = 32_700, 32_701, 32_702, 32_703
-LEFT_OUT = ("sys/time/prepare", "sys/time/checkpoint", "sys/memory_mb", "train/cnt/")
+LEFT_OUT = ("sys/time/prepare", "sys/time/checkpoint", "sys/memory_mb")
 FORMAT = 1
 
 Codes = npt.NDArray[np.int16]

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from dressage.diagnosis.infer import HEALTHY, Rates, posterior, separating
+from dressage.diagnosis.infer import HEALTHY, Rates, posterior, ranking, separating
 from dressage.diagnosis.look import FEWEST, median, part, returns, thin
 from dressage.diagnosis.prescriptions import MOST, Prescription, prescribe, tuned
 from dressage.diagnosis.probes.about import separating_probes
@@ -191,7 +191,7 @@ def _seeds(runs: Sequence[RunView], looked: Sequence[Looked]) -> Seeds:
 
 
 def _verdict(runs: Sequence[RunView], chances: Mapping[str, float]) -> Verdict:
-    leader = next(iter(chances))
+    leader = ranking(chances)[0]
     if leader == HEALTHY:
         known = any(len(part(returns(run))) >= FEWEST for run in runs)
         return "healthy" if known else "cannot_tell"

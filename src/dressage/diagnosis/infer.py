@@ -118,6 +118,13 @@ def weighed(scores: Mapping[str, float], rates: Rates) -> dict[str, float]:
     return {cause: share / total for cause, share in ranked}
 
 
+def ranking(chances: Mapping[str, float]) -> list[str]:
+    """The answers in order. `HEALTHY` is the first where it is likelier than all faults together,
+    and the last where it is not: a run that surely has a fault may have one of several."""
+    faults = [cause for cause in chances if cause != HEALTHY]
+    return [HEALTHY, *faults] if chances[HEALTHY] >= 0.5 else [*faults, HEALTHY]
+
+
 def separating(
     leaders: tuple[str, str], rules: Iterable[Rule], family: str, rates: Rates
 ) -> list[tuple[Rule, float]]:

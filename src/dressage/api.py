@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from dressage.diagnosis.report import DiagnosisReport
     from dressage.policy import Policy
     from dressage.presets.resolve import Resolved
+    from dressage.prove.optimize import Optimization
     from dressage.prove.report import ComparisonReport
-    from dressage.prove.verify import Verification
+    from dressage.prove.verify import Goal, Verification
     from dressage.reporting import Report
 
 
@@ -288,17 +289,53 @@ def verify(
     are planned and share one alpha of 5 %, so that peeking does not cheat. The verdict joins the
     record of verified fixes in the folder of runs.
     """
-    from dressage.prove.verify import GOALS
     from dressage.proving import verify_run
     from dressage.runs.readers import read
 
     root = runs_root(runs)
-    if goal not in GOALS:
-        raise ConfigError(f"goal is '{goal}', expected {', '.join(GOALS)}.")
     view = read(run.path if isinstance(run, Run) else run, root=root)[0]
     return verify_run(
-        view, patch, root, goal=goal, threshold=threshold, cause=cause, train=train, say=say
+        view, patch, root, goal=_goal(goal), threshold=threshold, cause=cause, train=train, say=say
     )
+
+
+def optimize(
+    run: str | Path | Run,
+    *,
+    minutes: float = 10.0,
+    goal: str = "frames",
+    threshold: float | None = None,
+    say: Callable[[str], None] = lambda line: None,
+    runs: str | Path | None = None,
+) -> tuple[Optimization, Path]:
+    """Tries what `diagnose` prescribes, singly and together, proves the best on fresh seeds, and
+    goes on while a bottleneck and time are left. Returns what was found and a config file.
+
+    Called again after an interruption, it goes on with the seeds that are done.
+    """
+    from dressage.proving import optimize_run
+    from dressage.runs.readers import read
+
+    root = runs_root(runs)
+    view = read(run.path if isinstance(run, Run) else run, root=root)[0]
+    return optimize_run(
+        view,
+        root,
+        minutes=minutes,
+        goal=_goal(goal),
+        threshold=threshold,
+        train=train,
+        say=say,
+    )
+
+
+def _goal(word: str) -> Goal:
+    from dressage.prove.verify import GOALS
+
+    for goal in GOALS:
+        if goal == word:
+            return goal
+    raise ConfigError(f"goal is '{word}', expected {', '.join(GOALS)}.")
 
 
 def _numbered(path: str | Path, place: int) -> Path:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from dressage.diagnosis.diagnose import diagnose_seeds
 from dressage.errors import ConfigError, RunError
 from dressage.presets.resolve import resolve, unaliased
 from dressage.prove import record
+from dressage.prove.optimize import Candidate, Optimization, candidates, optimize
 from dressage.prove.verify import PATCHED, Goal, Verification, verify
+from dressage.runs.files import write_atomic, writing
 from dressage.runs.group import Group
 from dressage.runs.readers import read
 from dressage.runs.run import Run
@@ -46,26 +51,78 @@ def verify_run(
         return seeds_of(folder / side, asked, view, seeds, train)
 
     found = verify(clean, trained, goal=goal, threshold=threshold, say=say)
-    last = found.last
-    record.add(
-        root,
-        record.Verified(
-            env=view.env,
-            algo=view.algo,
-            library=view.library,
-            patch=clean,
-            cause=cause,
-            verdict=found.verdict,
-            goal=goal,
-            seeds=last.seeds,
-            p=last.p,
-            final=(found.final.value, found.final.low, found.final.high),
-            steps_ratio=found.steps_ratio,
-            env_steps=found.env_steps,
-            seconds=found.seconds,
-        ),
-    )
+    record.add(root, _entry(view, cause, found))
     return found
+
+
+def optimize_run(
+    view: RunView,
+    root: Path,
+    *,
+    minutes: float,
+    goal: Goal,
+    threshold: float | None,
+    train: Callable[..., Run | Group],
+    say: Callable[[str], None] = lambda line: None,
+) -> tuple[Optimization, Path]:
+    """Optimizes below `root`; returns what was found, and the file with the settings it ended at.
+
+    Every verdict joins the record. Seeds that are there already are not trained again.
+    """
+    settings = settings_of(view)
+    folder = root / f"optimize-{_digest(settings)}"
+
+    def trained(asked: Mapping[str, Any], seeds: range) -> list[RunView]:
+        return seeds_of(folder / _digest(asked), asked, view, seeds, train)
+
+    def ask(views: Sequence[RunView]) -> list[Candidate]:
+        found = diagnose_seeds(views)
+        say(f"diagnosis: {found.verdict}, {', '.join(cause.id for cause in found.causes[:3])}")
+        given = [(one.cause, _kept(one.ours, views[0])) for one in found.prescriptions]
+        return candidates(given)
+
+    made = optimize(
+        settings,
+        trained,
+        ask,
+        seconds=60 * minutes,
+        goal=goal,
+        threshold=threshold,
+        say=say,
+    )
+    for one in made.rounds:
+        if one.verification is not None and one.winner is not None:
+            for cause in one.winner.causes:
+                record.add(root, _entry(view, cause, one.verification))
+    path = folder / "optimized.yaml"
+    with writing(path):
+        folder.mkdir(parents=True, exist_ok=True)
+    final = {"env": view.env, "algo": view.algo, **settings, **made.patch}
+    write_atomic(path, yaml.safe_dump(final, sort_keys=False))
+    return made, path
+
+
+def _kept(patch: Mapping[str, Any], view: RunView) -> dict[str, Any]:
+    """A prescription without what would change the comparison itself: the budget."""
+    return {k: v for k, v in patch.items() if k in view.config and k not in ("env_steps", *OWN)}
+
+
+def _entry(view: RunView, cause: str | None, found: Verification) -> record.Verified:
+    return record.Verified(
+        env=view.env,
+        algo=view.algo,
+        library=view.library,
+        patch=found.patch,
+        cause=cause,
+        verdict=found.verdict,
+        goal=found.goal,
+        seeds=found.last.seeds,
+        p=found.last.p,
+        final=(found.final.value, found.final.low, found.final.high),
+        steps_ratio=found.steps_ratio,
+        env_steps=found.env_steps,
+        seconds=found.seconds,
+    )
 
 
 def settings_of(view: RunView) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from dressage.runs.view import RunView
 MOST = 3  # changes asked for at first
 FIXES: Mapping[str, Fix] = {**optimisation.FIXES, **values.FIXES, **surroundings.FIXES}
 PRIORITIES: Mapping[Severity, str] = {
-    "critical": "prevents convergence (guess)",
+    "critical": "lets the run converge at all (guess)",
     "high": "over 30 % fewer env steps to the threshold (guess)",
     "medium": "10 to 30 % fewer env steps to the threshold (guess)",
     "low": "under 10 % (guess)",

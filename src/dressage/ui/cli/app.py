@@ -13,6 +13,7 @@ from dressage.ui.cli.commands import (
     evaluate,
     explain,
     new,
+    optimize,
     play,
     presets,
     report,
@@ -57,6 +58,7 @@ app.command("report")(report.report)
 app.command("diagnose")(diagnose.diagnose)
 app.command("compare")(compare.compare)
 app.command("verify")(verify.verify)
+app.command("optimize")(optimize.optimize)
 app.command("play")(play.play)
 app.add_typer(runs.app, name="runs")
 app.command("config")(config.config)

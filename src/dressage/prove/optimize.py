@@ -1,0 +1,248 @@
+"""`optimize`: prescriptions tried on seeds, the best one proven on fresh ones, again and again.
+
+Each round diagnoses the runs of the current settings, takes the prescribed patches singly and
+together as candidates, halves them by sequential halving (Karnin et al. 2013), and confirms the
+best on seeds that were never used, as `verify` does. What is proven becomes the current settings.
+
+How seeds are trained and runs diagnosed is the caller's. It also keeps the trained seeds, so that
+the same call after an interruption goes through the same steps and trains only what is missing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from dressage.prove.measures import common_end, final_return, return_series, steps_to
+from dressage.prove.survival import restricted_mean, times
+from dressage.prove.verify import PATCHED, Goal, Verification, verify
+from dressage.runs.view import RunView
+
+Patch = dict[str, Any]
+TRYING = 1000  # first of the seeds that candidates are tried on
+CONFIRMING = 10_000  # first of those that confirm; each round takes its own thousand
+FIRST_SEEDS = 2  # of each candidate in the first rung
+ROUNDS = 4
+Train = Callable[[Mapping[str, Any], range], list[RunView]]
+Ask = Callable[[Sequence[RunView]], "list[Candidate]"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    patch: Patch
+    causes: tuple[str, ...]  # that it was prescribed for
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate and what it came to on so many seeds; None: the current settings."""
+
+    candidate: Candidate | None
+    seeds: int
+    score: float  # the goal, larger is better
+
+
+@dataclass(frozen=True)
+class Round:
+    asked: list[Candidate]
+    trials: list[Trial]
+    winner: Candidate | None  # None: nothing looked better than what was there
+    verification: Verification | None
+
+
+@dataclass
+class Optimization:
+    goal: Goal
+    rounds: list[Round] = field(default_factory=list)
+    patch: Patch = field(default_factory=dict)  # all that was proven, together
+    ended: str = ""  # why
+    seconds: float = 0.0
+    env_steps: float = 0.0
+
+    @property
+    def proven(self) -> bool:
+        return bool(self.patch)
+
+    @property
+    def says(self) -> str:
+        changes = ", ".join(f"{name}={value}" for name, value in self.patch.items())
+        if not self.patch:
+            return f"Nothing was proven to help; {self.ended}."
+        last = [r.verification for r in self.rounds if r.verification is not None][-1]
+        return f"Proven: {changes} ({last.says}); {self.ended}."
+
+    def to_json(self) -> dict[str, Any]:
+        return {"format": 1, **asdict(self), "proven": self.proven, "says": self.says}
+
+
+class OutOfTime(Exception):
+    """The budget is spent; what was learned stays."""
+
+
+def optimize(
+    settings: Mapping[str, Any],
+    train: Train,
+    ask: Ask,
+    *,
+    seconds: float,
+    goal: Goal = "frames",
+    threshold: float | None = None,
+    rounds: int = ROUNDS,
+    say: Callable[[str], None] = lambda line: None,
+) -> Optimization:
+    """Changes settings round by round until nothing is asked for, nothing helps, or time is up."""
+    made, began = Optimization(goal), time.monotonic()
+    current = dict(settings)
+
+    def trained(patch: Mapping[str, Any], seeds: range) -> list[RunView]:
+        if time.monotonic() - began > seconds:
+            raise OutOfTime
+        views = train({**current, **patch}, seeds)
+        made.env_steps += sum(view.env_steps for view in views)
+        return views
+
+    try:
+        for place in range(rounds):
+            first = TRYING + 100 * place
+            baseline = trained({}, range(first, first + FIRST_SEEDS))
+            asked = ask(baseline)
+            if not asked:
+                made.ended = "no bottleneck is left that a setting mends"
+                break
+            say(f"round {place + 1}: {len(asked)} candidates")
+            trials, winner = halved(asked, baseline, trained, first, goal, threshold, say)
+            if winner is None:
+                made.rounds.append(Round(asked, trials, None, None))
+                made.ended = "none of the candidates looked better"
+                break
+            say(f"confirming {words(winner.patch)}")
+            found = _confirmed(winner, trained, place, goal, threshold, say)
+            made.rounds.append(Round(asked, trials, winner, found))
+            if found.verdict != "proven":
+                made.ended = "the best candidate was not proven on fresh seeds"
+                break
+            current |= winner.patch
+            made.patch |= winner.patch
+        else:
+            made.ended = f"{rounds} rounds were made"
+    except OutOfTime:
+        made.ended = f"the time of {seconds / 60:.0f} minutes is up"
+    except KeyboardInterrupt:
+        made.ended = "interrupted; the same command goes on from here"
+    made.seconds = time.monotonic() - began
+    return made
+
+
+def _confirmed(
+    winner: Candidate,
+    trained: Callable[[Mapping[str, Any], range], list[RunView]],
+    place: int,
+    goal: Goal,
+    threshold: float | None,
+    say: Callable[[str], None],
+) -> Verification:
+    def side(name: str, seeds: range) -> list[RunView]:
+        return trained(winner.patch if name == PATCHED else {}, seeds)
+
+    return verify(
+        winner.patch,
+        side,
+        goal=goal,
+        threshold=threshold,
+        first_seed=CONFIRMING + 1000 * place,
+        say=say,
+    )
+
+
+def halved(
+    asked: Sequence[Candidate],
+    baseline: list[RunView],
+    trained: Callable[[Mapping[str, Any], range], list[RunView]],
+    first: int,
+    goal: Goal,
+    threshold: float | None,
+    say: Callable[[str], None],
+) -> tuple[list[Trial], Candidate | None]:
+    """Twice the seeds for the better half, until one is left; None where none beats the baseline.
+
+    All candidates and the baseline are scored by one threshold and one horizon.
+    """
+    runs: list[tuple[Candidate | None, list[RunView]]] = [(None, baseline)]
+    runs += [(one, []) for one in asked]
+    trials: list[Trial] = []
+    seeds = FIRST_SEEDS
+    while True:
+        for candidate, views in runs:
+            patch = {} if candidate is None else candidate.patch
+            if len(views) < seeds:
+                views += trained(patch, range(first + len(views), first + seeds))
+        scores = scored([views for _, views in runs], goal, threshold)
+        for (candidate, _), score in zip(runs, scores, strict=True):
+            trials.append(Trial(candidate, seeds, score))
+            say(f"  {words(candidate.patch) if candidate else 'as it is'}: {score:.4g}")
+        order = sorted(range(1, len(runs)), key=lambda i: -scores[i])
+        if len(order) == 1:
+            best = order[0]
+            return trials, runs[best][0] if scores[best] > scores[0] else None
+        kept = order[: max(1, len(order) // 2)]
+        runs = [runs[0], *(runs[i] for i in kept)]
+        seeds *= 2
+
+
+def scored(sides: Sequence[list[RunView]], goal: Goal, threshold: float | None) -> list[float]:
+    """The goal of each side, larger is better: fewer env steps, a higher return, fewer seconds."""
+    every = [view for views in sides for view in views]
+    if goal == "return":
+        return [float(np.mean([final_return(view) for view in views])) for views in sides]
+    if goal == "wall":
+        return [-float(np.mean([view["wall_seconds"].values[-1] for view in v])) for v in sides]
+    bound = threshold if threshold is not None else _bound(sides, every)
+    horizon = common_end(every)
+    return [
+        -restricted_mean(
+            times(
+                [steps_to(view, bound) for view in views],
+                [float(return_series(view).env_steps[-1]) for view in views],
+            ),
+            horizon,
+        )
+        for views in sides
+    ]
+
+
+def _bound(sides: Sequence[list[RunView]], every: Sequence[RunView]) -> float:
+    """The environment's threshold where a run reaches it; else most of the best side's way."""
+    known = next((view.threshold for view in every if view.threshold is not None), None)
+    if known is not None and any(steps_to(view, known) is not None for view in every):
+        return float(known)
+    start = float(np.median([return_series(view).values[0] for view in every]))
+    best = max(float(np.median([final_return(view) for view in views])) for views in sides)
+    return start + 0.9 * (best - start)
+
+
+def candidates(prescribed: Sequence[tuple[str, Patch]], most: int = 3) -> list[Candidate]:
+    """Each patch by itself, every two of them, and all together: one that harms is left out of the
+    best pair. Where two speak of one setting, the likelier cause's wins."""
+    singles: list[Candidate] = []
+    for cause, patch in prescribed:
+        if patch and all(one.patch != patch for one in singles):
+            singles.append(Candidate(dict(patch), (cause,)))
+    found = singles = singles[:most]
+    for size in range(2, len(singles) + 1):
+        for chosen in combinations(singles, size):
+            together: Patch = {}
+            for one in reversed(chosen):
+                together |= one.patch
+            if all(together != one.patch for one in found):
+                causes = tuple(cause for one in chosen for cause in one.causes)
+                found = [*found, Candidate(together, causes)]
+    return found
+
+
+def words(patch: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in patch.items())

@@ -1,0 +1,44 @@
+"""`dressage optimize`"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dressage.ui.cli.options import JsonOption, RunsOption
+
+
+def optimize(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run of ours: id, path, or @last.")],
+    minutes: Annotated[float, typer.Option(help="Time after which nothing new is begun.")] = 10.0,
+    goal: Annotated[
+        str, typer.Option(help="frames (env steps to the threshold), return, or wall (seconds).")
+    ] = "frames",
+    threshold: Annotated[
+        float | None,
+        typer.Option(metavar="RETURN", help="What counts as solved; the environment's by default."),
+    ] = None,
+    runs: RunsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Mend a run: try what its diagnosis prescribes, and prove what helps on fresh seeds.
+
+    Ctrl-C keeps all that was learned; the same command goes on from there.
+    """
+    from dressage import api
+    from dressage.ui.cli.output import console_for, emit
+
+    console = console_for(json)
+    found, path = api.optimize(
+        run,
+        minutes=minutes,
+        goal=goal,
+        threshold=threshold,
+        say=lambda line: console.print(line, soft_wrap=True),
+        runs=runs,
+    )
+    console.print(found.says, soft_wrap=True)
+    console.print(f"run it: dressage train --config {path}", soft_wrap=True)
+    if json:
+        emit(found.to_json() | {"config": str(path)})

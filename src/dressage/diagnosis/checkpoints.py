@@ -139,10 +139,7 @@ def _chains(tensors: Mapping[str, Array]) -> Iterator[list[str]]:
             lists.setdefault(numbered[1], []).append((int(numbered[2]), name))
     for prefix, members in lists.items():
         names = [name for _, name in sorted(members)]
-        if any(
-            tensors[b].shape[1] != tensors[a].shape[0]
-            for a, b in pairwise(names)
-        ):
+        if any(tensors[b].shape[1] != tensors[a].shape[0] for a, b in pairwise(names)):
             continue
         outputs = tensors[names[-1]].shape[0]
         family = prefix.partition(".")[0]

@@ -50,6 +50,23 @@ PUBLISHED = {
     ("PendulumNoVel-v1", "ppo"): (-217.9, 100_000, "RL-Zoo, recurrent"),
     ("Walker2d-v5", "ppo"): (3589.0, 1_000_000, "Tianshou"),
 }
+PUBLISHED |= {
+    (env, algo): (figure, env_steps, "RL-Zoo")
+    for env, env_steps, figures in (
+        ("CartPole-v1", 50_000, {"dqn": 500.0, "qr_dqn": 500.0}),
+        ("Acrobot-v1", 100_000, {"dqn": -76.6, "qr_dqn": -69.1}),
+        ("MountainCar-v0", 120_000, {"dqn": -100.8, "qr_dqn": -106.0}),
+        ("LunarLander-v3", 100_000, {"dqn": 154.4, "qr_dqn": 70.2}),
+        ("Pendulum-v1", 20_000, {"sac": -157.0, "td3": -151.9, "ddpg": -152.1, "tqc": -151.3}),
+        ("MountainCarContinuous-v0", 50_000, {"sac": 94.7, "tqc": 63.6}),
+        ("MountainCarContinuous-v0", 300_000, {"td3": 93.5, "ddpg": 93.5}),
+        ("LunarLanderContinuous-v3", 500_000, {"sac": 260.4, "tqc": 278.0}),
+        ("LunarLanderContinuous-v3", 300_000, {"td3": 207.5, "ddpg": 230.2}),
+        ("BipedalWalker-v3", 500_000, {"sac": 297.7, "tqc": 329.8}),
+        ("BipedalWalker-v3", 1_000_000, {"td3": 306.0, "ddpg": 197.5}),
+    )
+    for algo, figure in figures.items()
+}
 
 
 def one(env: str, algo: str, seed: int) -> None:

@@ -77,7 +77,6 @@ NEEDS = Needs(
     masks=True,
     metrics=METRICS,
     metrics_at_times=VALUE_METRICS_AT_TIMES,
-    preview=True,
     native="dqn",
 )
 

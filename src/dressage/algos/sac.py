@@ -106,7 +106,6 @@ NEEDS = Needs(
     actions=("continuous",),
     metrics=(*METRICS, *ENTROPY_METRICS),
     metrics_at_times=(*METRICS_AT_TIMES, *ENTROPY_METRICS_AT_TIMES),
-    preview=True,
     native="sac",
 )
 

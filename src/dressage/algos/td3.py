@@ -100,7 +100,6 @@ NEEDS = Needs(
     actions=("continuous",),
     metrics=METRICS,
     metrics_at_times=(*METRICS_AT_TIMES, *parameter_noise.METRICS),
-    preview=True,
     native="td3",
 )
 

@@ -15,6 +15,7 @@ from dressage.errors import ConfigError, RunError
 from dressage.presets.resolve import resolve, unaliased
 from dressage.prove import record
 from dressage.prove.optimize import Candidate, Optimization, candidates, optimize
+from dressage.prove.regress import Measured, measured
 from dressage.prove.verify import PATCHED, Goal, Verification, verify
 from dressage.runs.files import write_atomic, writing
 from dressage.runs.group import Group
@@ -123,6 +124,28 @@ def _entry(view: RunView, cause: str | None, found: Verification) -> record.Veri
         env_steps=found.env_steps,
         seconds=found.seconds,
     )
+
+
+def measure_settings(
+    named: Mapping[str, Mapping[str, Any]],
+    folder: Path,
+    seeds: range,
+    train: Callable[..., Run | Group],
+    say: Callable[[str], None] = lambda line: None,
+) -> list[Measured]:
+    """Trains named settings, `{name: {env, algo, …}}`, on these seeds below `folder`."""
+    found = []
+    for name, asked in named.items():
+        given = dict(asked)
+        env, algo = given.pop("env", None), given.pop("algo", None)
+        resolved = resolve(env, algo, given)
+        values = {k: v for k, v in resolved.values().items() if k not in ("env", "algo", *OWN)}
+        env, algo = resolved.run.env, resolved.run.algo
+        say(f"{name}: {len(seeds)} seeds of {env}:{algo}")
+        like = RunView(folder, name, OURS, algo, env)
+        views = seeds_of(folder / name, values, like, seeds, train)
+        found.append(measured(name, env, algo, asked, views))
+    return found
 
 
 def settings_of(view: RunView) -> dict[str, Any]:

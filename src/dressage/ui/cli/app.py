@@ -16,6 +16,7 @@ from dressage.ui.cli.commands import (
     optimize,
     play,
     presets,
+    regress,
     report,
     runs,
     train,
@@ -59,6 +60,7 @@ app.command("diagnose")(diagnose.diagnose)
 app.command("compare")(compare.compare)
 app.command("verify")(verify.verify)
 app.command("optimize")(optimize.optimize)
+app.command("regress")(regress.regress)
 app.command("play")(play.play)
 app.add_typer(runs.app, name="runs")
 app.command("config")(config.config)

@@ -73,6 +73,17 @@ class ConstantSight(Walk):
         return np.full(2, 0.7, np.float32)
 
 
+class OnlyTheEndTells(ConstantSight):
+    """Pushed hard, it ends within some steps, earlier or later; nothing else differs."""
+
+    def push(self, action: Any) -> float:
+        return 8.0 * super().push(action)
+
+    def step(self, action: Any) -> Any:
+        obs, _, *rest = super().step(action)
+        return obs, 0.0, *rest
+
+
 class SometimesNan(Walk):
     def observe(self) -> Any:
         return np.array([self.x, np.nan if self.t == 5 else self.v], np.float32)

@@ -80,6 +80,11 @@ def test_the_delay_is_measured() -> None:
     assert effect(cases.Walk).numbers["steps_until_effect"] == 0
 
 
+def test_what_no_observation_shows_is_not_called_late() -> None:
+    found = effect(cases.OnlyTheEndTells)
+    assert "no observation shows it" in found.says and "action-delay" not in found.factors
+
+
 def test_the_idle_dimension_is_named() -> None:
     found = effect(cases.OneOfTwoDimensions)
     assert "dimension 1" in found.says and "dimension 0" not in found.says

@@ -54,6 +54,7 @@ STATISTICS = About(
             "reward-scale-too-large", "reward-scale-too-small", "sparse-reward",
             "reward-uninformative", "episode-limit-too-short", "truncation-as-termination",
             "env-not-reset", "envs-share-seed", "action-range-unnormalised",
+            "action-saturation", "action-std-explosion",
         )
     ),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dressage.diagnosis.infer import HEALTHY
 from dressage.diagnosis.probes.about import ACTIONS
-from dressage.diagnosis.probes.player import Player, Seen
+from dressage.diagnosis.probes.player import Player, Seen, flat
 from dressage.diagnosis.probes.result import ProbeResult, each
 from dressage.diagnosis.probes.subject import Deadline
 from dressage.envs.actions import ActionCodec
@@ -45,17 +45,18 @@ def action_effect(recipe: EnvRecipe, deadline: Deadline) -> ProbeResult:
             )
         changes = _changes(codec)
         lags: dict[str, int | None] = dict.fromkeys(changes)
-        rewards = False
+        rewards = sights = False
         for seed, start in _places():
             for name, change in changes.items():
                 if deadline.over():
                     break
-                lag, paid = _lag(player, seed, start, change)
+                lag, paid, shown = _lag(player, seed, start, change)
                 rewards |= paid
+                sights |= shown
                 if lag is not None:
                     known = lags[name]
                     lags[name] = lag if known is None else min(known, lag)
-    return _judged(lags, rewards, same)
+    return _judged(lags, rewards, sights, same)
 
 
 def _places() -> Iterator[tuple[int, int]]:
@@ -118,20 +119,23 @@ def _repeats(player: Player) -> bool:
     return True
 
 
-def _lag(player: Player, seed: int, start: int, change: Change) -> tuple[int | None, bool]:
-    """Steps until anything differs, and whether a reward or an end does."""
+def _lag(player: Player, seed: int, start: int, change: Change) -> tuple[int | None, bool, bool]:
+    """Steps until anything differs; whether a reward or an end does, and an observation."""
     column, one, other = change
     a = _episode(player, seed, start, (column, one))
     b = _episode(player, seed, start, (column, other))
     if a is None or b is None:
-        return None, False
+        return None, False, False
     pairs = list(zip(a, b, strict=False))
     lag = next((i for i, (x, y) in enumerate(pairs) if not x.same(y)), None)
     paid = any(not x.pays_like(y) or not x.ends_like(y) for x, y in pairs)
-    return lag, paid
+    shown = any(not np.array_equal(flat(x.obs), flat(y.obs), equal_nan=True) for x, y in pairs)
+    return lag, paid, shown
 
 
-def _judged(lags: dict[str, int | None], rewards: bool, same: list[int]) -> ProbeResult:
+def _judged(
+    lags: dict[str, int | None], rewards: bool, sights: bool, same: list[int]
+) -> ProbeResult:
     found = [lag for lag in lags.values() if lag is not None]
     idle = [name for name, lag in lags.items() if lag is None]
     numbers: dict[str, float | str] = {
@@ -150,7 +154,9 @@ def _judged(lags: dict[str, int | None], rewards: bool, same: list[int]) -> Prob
         )
     factors: dict[str, float] = {}
     first = min(found)
-    if first >= 1:
+    if not sights:
+        says = "An action changes rewards or ends, and no observation shows it."  # as in bandits
+    elif first >= 1:
         says = f"An action shows only {first} env steps after the one it is taken in."
         factors |= each(30.0 if first > 1 else 3.0, "action-delay") | {HEALTHY: 0.5}
     else:

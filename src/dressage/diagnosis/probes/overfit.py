@@ -25,6 +25,7 @@ from dressage.diagnosis.probes.subject import Deadline, Subject
 FALL = 10.0  # by which the squared error must fall (Jones 2021; Karpathy 2019: "overfit one batch")
 MOST_UPDATES = 5000
 ENOUGH_UPDATES = 1000  # before a network that has not fitted counts as one that cannot
+STILL = 1.05  # a fall that is none: such a network is known sooner
 SLOW = 3  # times the updates that the usual optimizer takes, after which the run's own is too slow
 MOST_ROWS = 64
 FIRST_SECONDS, AGAIN_SECONDS = 2.2, 1.8
@@ -52,7 +53,8 @@ def overfit(subject: Subject, deadline: Deadline) -> ProbeResult:
     usual_fall, usual_updates = again or (0.0, 0)
     numbers |= {"usual_fall": usual_fall, "usual_updates": usual_updates}
     said = f"The value error on one batch fell by a factor of {fall:.2g} in {updates} updates"
-    if usual_fall < FALL and max(updates, usual_updates) < ENOUGH_UPDATES:
+    enough = ENOUGH_UPDATES if usual_fall > STILL else ENOUGH_UPDATES // 10
+    if usual_fall < FALL and max(updates, usual_updates) < enough:
         deadline.reached = True
         return ProbeResult(OVERFIT.name, f"{said}: too few in the time to tell.", numbers)
     if usual_fall < FALL:

@@ -29,6 +29,7 @@ from dressage.envs.make import EnvRecipe
 GAMMA = 0.5  # in place of the run's, so that a missing discount is seen
 MOST_UPDATES = 4000
 SLOW = 3  # times the updates that the usual optimizer takes, after which the run's own is too slow
+STILL_UPDATES = 60
 ENOUGH_UPDATES = 300  # before a part that has not learned counts as one that does not
 FIRST_SECONDS, AGAIN_SECONDS = 2.5, 1.5
 VALUE_ERROR = 0.2  # of values that are 1 or -1
@@ -65,6 +66,14 @@ class Tried:
     error: float | None
     score: float | None
     again: bool = False  # works only with the usual optimizer
+    first_error: float | None = None
+
+    @property
+    def decided(self) -> bool:
+        """Whether a part that does not work had its chance: values that do not move at all tell
+        sooner than others."""
+        still = None not in (self.error, self.first_error) and self.error == self.first_error
+        return self.updates >= (STILL_UPDATES if still else ENOUGH_UPDATES)
 
 
 @dataclass
@@ -87,7 +96,7 @@ def probe_environments(subject: Subject, deadline: Deadline) -> ProbeResult:
         tried = _try_twice(subject, part, found, deadline)
         if tried is None:  # an algorithm without values, or without a policy
             found.skipped.append(part.tries)
-        elif tried.works or tried.again or tried.updates >= ENOUGH_UPDATES:
+        elif tried.works or tried.again or tried.decided:
             found.tried[part.tries] = tried
         else:
             deadline.reached = True
@@ -205,6 +214,8 @@ def _measure(
             tried.works &= float(np.mean(steps.reward)) >= LIKELY_SCORE
         return
     tried.error = value_error(part.env, practice, steps, metrics)
+    if tried.first_error is None:
+        tried.first_error = tried.error
     bound = DISCOUNT_ERROR if part.env is envs.LaterReward else VALUE_ERROR
     tried.works = tried.error is not None and tried.error <= bound
 

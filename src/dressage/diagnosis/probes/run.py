@@ -36,7 +36,7 @@ def run_probes(
     subject: Subject, say: Callable[[str], None] = lambda line: None, seconds: float = ALL_SECONDS
 ) -> list[ProbeResult]:
     """Every probe that can be run on this subject; `say` is told what goes on."""
-    whole = Deadline.within(seconds)
+    whole = Deadline.within(seconds, patience=1.0)
     played: list[Played] = []  # the random episodes, which two of the probes look at
 
     def random(subject: Subject, deadline: Deadline) -> ProbeResult:

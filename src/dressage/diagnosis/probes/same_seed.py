@@ -8,6 +8,7 @@ from dressage.diagnosis.infer import HEALTHY
 from dressage.diagnosis.probes.about import SAME_SEED
 from dressage.diagnosis.probes.player import Player, Seen
 from dressage.diagnosis.probes.result import ProbeResult
+from dressage.diagnosis.probes.settings import short
 from dressage.diagnosis.probes.subject import Deadline, Subject
 from dressage.envs.make import EnvRecipe
 from dressage.envs.wrappers import layers
@@ -91,9 +92,10 @@ def _where(a: list[Seen], b: list[Seen]) -> int | None:
 def _training(subject: Subject, deadline: Deadline, numbers: dict[str, float | str]) -> str | None:
     """Where two trainings with one seed part, in words; None where they do not."""
     assert subject.practise is not None
+    settings = short(subject)  # an iteration cannot be cut short
     with (
-        subject.practise(subject.recipe, {}, "auto", False) as one,
-        subject.practise(subject.recipe, {}, "auto", False) as two,
+        subject.practise(subject.recipe, settings, "auto", False) as one,
+        subject.practise(subject.recipe, settings, "auto", False) as two,
     ):
         for i in range(ITERATIONS):
             numbers["iterations"] = i + 1

@@ -21,6 +21,8 @@ SCALES_APART = 1e3  # between the largest and the smallest deviation (guess)
 LARGE_REWARD = 10.0  # mean size of a reward (RLExplorer)
 SMALL_REWARD = 0.01  # likewise (FAULTS: with an entropy bonus)
 MOSTLY_ZERO = 0.99  # share of zero rewards that is called sparse (guess)
+IMPOSSIBLE = 0.01  # of causes that the spaces leave no room for
+CONTINUOUS = ("action-range-unnormalised", "action-saturation", "action-std-explosion")
 SEEDS = (0, 1, 2, 3, 4)
 SAME_STEPS = 8  # env steps of which episodes with other seeds are compared
 
@@ -72,7 +74,9 @@ def _observations(
     if played.kinds.shape != std.shape:  # the declared space is another one
         return
     pictures, plain = played.kinds == "image", played.kinds == "number"
-    if pictures.any():
+    if not pictures.any():
+        factors["image-scaling"] = IMPOSSIBLE
+    else:
         if features.high[pictures].max() <= 1.0:
             says.append("The pictures are declared as 0 to 255 and hold 0 to 1.")
             factors |= {"image-scaling": 50.0, HEALTHY: 0.3}
@@ -174,6 +178,7 @@ def _actions(
 ) -> None:
     codec = played.action_codec
     if codec is None or not codec.continuous:
+        factors |= dict.fromkeys(CONTINUOUS, IMPOSSIBLE)
         return
     ends = np.concatenate((codec.env_low, codec.env_high))
     widest = float(np.abs(ends[np.isfinite(ends)]).max(initial=0.0))

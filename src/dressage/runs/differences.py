@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +40,16 @@ def _unequal(a: Checkpoint, b: Checkpoint) -> Iterator[str]:
         for name, array in a.parts[part].items():
             if array.tobytes() != b.parts[part][name].tobytes():
                 yield f"{part}/{name}"
-    one, two = _flat(_own(a.meta)), _flat(_own(b.meta))
+    shared = a.meta["hooks"].keys() & b.meta["hooks"].keys()
+    one, two = _flat(_own(a.meta, shared)), _flat(_own(b.meta, shared))
     for name in sorted(one.keys() | two.keys()):
         if name != "clock/wall_seconds" and one.get(name) != two.get(name):
             yield f"{name}: {one.get(name)} and {two.get(name)}"
 
 
-def _own(meta: dict[str, Any]) -> dict[str, Any]:
-    """What is the run's; a hook without state, such as the one that stopped it, is not."""
-    return {**meta, "hooks": [state for state in meta["hooks"] if state]}
+def _own(meta: dict[str, Any], hooks: Set[str]) -> dict[str, Any]:
+    """What is the run's; a hook that only one of two has, such as what stopped it, is not."""
+    return {**meta, "hooks": {name: meta["hooks"][name] for name in hooks}}
 
 
 def _flat(tree: Any, name: str = "") -> dict[str, Any]:

@@ -413,6 +413,7 @@ def _settings(algo: str, case: Case) -> dict[str, Any]:
         "keep_checkpoints": ITERATIONS,
         "eval_episodes": 2,
         "final_eval_episodes": 3,
+        "guard": "off",  # it has a state of its own, which changes no number
         "env_kwargs": dict(case.env_kwargs),
         **asked,
     }

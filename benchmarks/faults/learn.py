@@ -67,8 +67,7 @@ def environment(case: Case) -> str:
 
 def chosen(cases: Sequence[Sequence[Case]], counts: Counts) -> Rates:
     """The two numbers with which left-out environments are told best: the mean log probability of
-    the right answers over faulty runs, and twice that over healthy ones, since a tool that cries
-    without need is switched off.
+    the right answers over faulty runs and over healthy ones, which count as much, however many.
 
     `cases`: with the config, and without it; one pair of numbers serves both.
     """
@@ -83,11 +82,7 @@ def chosen(cases: Sequence[Sequence[Case]], counts: Counts) -> Rates:
                 given = weighed(score, rates)
                 right = sum(given.get(cause, 0.0) for cause in case.right)
                 logs[case.truth == HEALTHY].append(math.log(max(right, 1e-6)))
-            value = sum(
-                (2.0 if healthy else 1.0) * float(np.mean(part))
-                for healthy, part in logs.items()
-                if part
-            )
+            value = sum(float(np.mean(part)) for part in logs.values() if part)
             if best is None or value > best[0]:
                 best = value, rates
     assert best is not None

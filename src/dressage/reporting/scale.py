@@ -51,6 +51,7 @@ def round_ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def round_step(rough: float) -> float:
+    rough = max(rough, 1e-300)  # below it powers of ten have no room for a factor
     power = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
 

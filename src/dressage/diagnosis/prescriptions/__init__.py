@@ -13,6 +13,7 @@ from dressage.diagnosis.prescriptions import optimisation, surroundings, values
 from dressage.diagnosis.prescriptions.fix import Fix, Patch, same
 from dressage.diagnosis.prescriptions.valid import valid
 from dressage.diagnosis.rule import Finding, Severity
+from dressage.errors import ConfigError
 from dressage.runs.view import RunView
 
 MOST = 3  # changes asked for at first
@@ -45,7 +46,8 @@ def prescribe(cause: str, run: RunView, findings: list[Finding], worst: Severity
     if fix.make is not None:
         try:
             ours = valid(run, fix.make(run))
-        except (KeyError, TypeError, ValueError, ZeroDivisionError):  # the config says too little
+        except (ConfigError, ArithmeticError, LookupError, TypeError, ValueError):
+            # the config says too little, or something odd
             ours = {}
     watch = f", and watch {run.own_name(fix.watch)}" if fix.watch else ""
     return Prescription(

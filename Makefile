@@ -24,9 +24,9 @@ $(LIBRARY): $(STAMP) $(NATIVE)/build.py $(NATIVE)/c $(wildcard $(NATIVE)/c/*)
 
 demo: $(LIBRARY)
 	$(BIN)/dressage train CartPole-v1
-	$(BIN)/dressage report @last
-	$(BIN)/dressage train Pendulum-v1
-	$(BIN)/dressage report @last
+	$(BIN)/dressage diagnose @last
+	$(BIN)/dressage train CartPole-v1 lr=0.05 env_steps=50_000
+	$(BIN)/dressage diagnose @last
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 from benchmarks.faults import store
-from benchmarks.faults.faults import FAULTS, Measure
+from benchmarks.faults.fault import Measure
+from benchmarks.faults.faults import FAULTS
 
 RESULTS = Path(__file__).parents[1] / "results" / "faults"
 DEVIATIONS = 3.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.faults.benign import VARIATIONS
-from benchmarks.faults.faults import FAULTS, Fault
+from benchmarks.faults.fault import Fault
+from benchmarks.faults.faults import FAULTS
 from benchmarks.faults.injection import CLEAN
 from benchmarks.faults.injections.code import TORCH
 from benchmarks.faults.settings import SETTINGS

@@ -335,7 +335,6 @@ def regress(
     *,
     write: str | Path | None = None,
     seeds: int = 8,
-    first_seed: int | None = None,
     alpha: float | None = None,
     runs: str | Path | None = None,
     say: Callable[[str], None] = lambda line: None,
@@ -346,29 +345,19 @@ def regress(
     is made first. Seeds are trained below `runs`, in a folder that is removed where none is given.
     """
     import tempfile
-    from contextlib import nullcontext
 
-    import yaml
+    from dressage.proving import regress_settings
 
-    from dressage.prove import regress as tests
-    from dressage.proving import measure_settings
-
-    path = Path(baseline)
-    place: Any = nullcontext(runs) if runs is not None else tempfile.TemporaryDirectory()
-    with place as folder:
-        root = Path(folder)
-        if write is not None:
-            named = yaml.safe_load(Path(write).read_text(encoding="utf-8"))
-            if not isinstance(named, dict) or not all(isinstance(v, dict) for v in named.values()):
-                raise ConfigError(f"{write} holds no settings: expected `name: {{env: …}}`.")
-            before = range(20_000, 20_000 + seeds)
-            made = measure_settings(named, root / "baseline", before, train, say)
-            tests.write(path, made)
-        known = tests.load(path)
-        named = {one.name: {"env": one.env, "algo": one.algo, **one.settings} for one in known}
-        start = 30_000 if first_seed is None else first_seed
-        now = measure_settings(named, root / "now", range(start, start + seeds), train, say)
-    return tests.regress(known, now, tests.ALPHA if alpha is None else alpha)
+    with tempfile.TemporaryDirectory() as folder:
+        return regress_settings(
+            Path(baseline),
+            Path(folder if runs is None else runs),
+            write=None if write is None else Path(write),
+            seeds=seeds,
+            alpha=alpha,
+            train=train,
+            say=say,
+        )
 
 
 def _goal(word: str) -> Goal:

@@ -12,10 +12,11 @@ import yaml
 
 from dressage.diagnosis.diagnose import diagnose_seeds
 from dressage.errors import ConfigError, RunError
-from dressage.presets.resolve import resolve, unaliased
+from dressage.presets.resolve import read_config_file, resolve, unaliased
 from dressage.prove import record
+from dressage.prove import regress as regressions
 from dressage.prove.optimize import Candidate, Optimization, candidates, optimize
-from dressage.prove.regress import Measured, measured
+from dressage.prove.regress import Measured, Regression, measured
 from dressage.prove.verify import PATCHED, Goal, Verification, verify
 from dressage.runs.files import write_atomic, writing
 from dressage.runs.group import Group
@@ -24,6 +25,7 @@ from dressage.runs.run import Run
 from dressage.runs.view import RunView
 
 OURS = "dressage"
+BASELINE_SEED, REGRESSION_SEED = 20_000, 30_000  # far apart, and from those of verdicts
 # Settings of a run that are its own affair, and not those of its copies.
 OWN = ("seed", "seeds", "run_name", "trackers", "guard", "video_every")
 
@@ -124,6 +126,31 @@ def _entry(view: RunView, cause: str | None, found: Verification) -> record.Veri
         env_steps=found.env_steps,
         seconds=found.seconds,
     )
+
+
+def regress_settings(
+    baseline: Path,
+    root: Path,
+    *,
+    write: Path | None,
+    seeds: int,
+    alpha: float | None,
+    train: Callable[..., Run | Group],
+    say: Callable[[str], None] = lambda line: None,
+) -> Regression:
+    """Trains the settings of a baseline on fresh seeds, and tests them; makes it first if asked."""
+    if write is not None:
+        named = read_config_file(write)
+        if not all(isinstance(one, dict) for one in named.values()):
+            raise ConfigError(f"{write} holds no settings: expected `name: {{env: …}}`.")
+        first = range(BASELINE_SEED, BASELINE_SEED + seeds)
+        made = measure_settings(named, root / "baseline", first, train, say)
+        regressions.write(baseline, made)
+    known = regressions.load(baseline)
+    named = {one.name: {"env": one.env, "algo": one.algo, **one.settings} for one in known}
+    fresh = range(REGRESSION_SEED, REGRESSION_SEED + seeds)
+    now = measure_settings(named, root / "now", fresh, train, say)
+    return regressions.regress(known, now, regressions.ALPHA if alpha is None else alpha)
 
 
 def measure_settings(

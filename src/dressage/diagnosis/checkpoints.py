@@ -17,13 +17,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dressage.core.inspection import DORMANT_TAU
 from dressage.diagnosis.rule import Rule
 from dressage.errors import RunError
 from dressage.runs.table import Array
 from dressage.runs.view import RunView
 from dressage.runs.weights import Moments, Weights, read_weights
 
-DORMANT_TAU = 0.025  # Sokar et al. 2023, "The dormant neuron phenomenon", section 3
 PROBES = 512  # standard normal observations by which units are judged
 LARGEST = 256 * 2**20  # bytes of a file that is still read
 EXPLODING = 1e3  # root of a second moment: gradients of a thousand and more (guess)

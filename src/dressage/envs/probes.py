@@ -11,6 +11,7 @@ actions pays.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -20,7 +21,7 @@ from gymnasium import spaces
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 
-class ProbeEnv(gym.Env):  # type: ignore[misc]
+class ProbeEnv(gym.Env, ABC):  # type: ignore[misc]
     """What they share; `levels`: the observations there are, `length`: steps of an episode."""
 
     levels: ClassVar[tuple[int, ...]] = (1,)
@@ -59,9 +60,9 @@ class ProbeEnv(gym.Env):  # type: ignore[misc]
             return float(np.clip(np.asarray(action).reshape(-1)[0], -1.0, 1.0))
         return 2.0 * int(action) - 1.0
 
+    @abstractmethod
     def reward(self, level: int, action: float) -> float:
         """For an action from -1 to 1 where `level` is seen."""
-        raise NotImplementedError
 
     def _first_level(self) -> int:
         return self.levels[int(self.np_random.integers(len(self.levels)))]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dressage.math.summary import Float64s, interquartile_mean
+from dressage.prove.permutation import probability_of_improvement
 
 DRAWS = 2000
 Statistic = Callable[..., Any]  # (values [..., n], axis=-1) -> [...]
@@ -63,7 +64,7 @@ def improvement(
     drawn_a, drawn_b = _resampled(a, draws, rng), _resampled(b, draws, rng)
     above = (drawn_b[:, :, None] > drawn_a[:, None, :]).mean(axis=(1, 2))
     ties = (drawn_b[:, :, None] == drawn_a[:, None, :]).mean(axis=(1, 2))
-    value = float((b[:, None] > a).mean() + 0.5 * (b[:, None] == a).mean())
+    value = probability_of_improvement(a, b)
     if min(len(a), len(b)) < 2:
         return Estimate(value, np.nan, np.nan)
     return Estimate(value, *_quantiles(above + 0.5 * ties, level))

@@ -17,6 +17,7 @@ from dressage.prove.measures import (
     final_return,
     on_one_axis,
     return_series,
+    solved_at,
     steps_to,
 )
 from dressage.prove.parting import Parting, parting
@@ -97,7 +98,7 @@ class Stability:
 @dataclass(frozen=True)
 class Comparison:
     env: str | None
-    threshold: float | None
+    threshold: float
     threshold_from: str
     env_steps: float  # the common axis
     sides: list[SideFigures]
@@ -118,7 +119,7 @@ def compare(
     rng = np.random.default_rng(seed)
     every = [run for side in sides for run in side.runs]
     end = common_end(every)
-    bound, whence = _threshold(sides, threshold)
+    bound, whence = solved_at([side.runs for side in sides], threshold)
     figures = [_figures(side, end, bound, rng) for side in sides]
     first = figures[0]
     tested = _corrected([_tests(first, other, rng) for other in figures[1:]])
@@ -157,24 +158,7 @@ def _check(sides: Sequence[Side]) -> None:
         raise RunError("The runs have no env steps in common.")
 
 
-def _threshold(sides: Sequence[Side], given: float | None) -> tuple[float | None, str]:
-    """As asked for; the environment's where a run reaches it; else most of the first side's way."""
-    if given is not None:
-        return given, "as asked for"
-    every = [run for side in sides for run in side.runs]
-    known = next((run.threshold for run in every if run.threshold is not None), None)
-    if known is not None and any(steps_to(run, known) is not None for run in every):
-        return float(known), "the environment's"
-    first = [series for run in sides[0].runs if (series := return_series(run))]
-    start = float(np.mean([series.values[0] for series in first]))
-    rise = float(np.nanmean([final_return(run) for run in sides[0].runs])) - start
-    if not rise > 0:
-        return None, "none: the first side did not improve"
-    missed = "" if known is None else f"; none reached the environment's {known:g}"
-    return start + 0.9 * rise, f"nine tenths of the way that {sides[0].name} came{missed}"
-
-
-def _figures(side: Side, end: float, bound: float | None, rng: np.random.Generator) -> SideFigures:
+def _figures(side: Side, end: float, bound: float, rng: np.random.Generator) -> SideFigures:
     runs = [run for run in side.runs if return_series(run)]
     final = np.array([final_return(run) for run in runs])
     areas = np.array([area(run, end) for run in runs])
@@ -185,7 +169,7 @@ def _figures(side: Side, end: float, bound: float | None, rng: np.random.Generat
         final_iqm=aggregate([final], rng),
         area=areas.tolist(),
         area_iqm=aggregate([areas], rng),
-        steps_to_threshold=[None if bound is None else steps_to(run, bound) for run in runs],
+        steps_to_threshold=[steps_to(run, bound) for run in runs],
         budget=max(float(return_series(run).env_steps[-1]) for run in runs),
     )
 

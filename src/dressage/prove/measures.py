@@ -8,18 +8,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dressage.diagnosis.look import returns
 from dressage.math.summary import Float64s
+from dressage.prove.survival import Times, times
 from dressage.runs.view import RunView, Series
 
 RETURN = "train/roll/ep_rew_mean"
-EVALUATION = "val/roll/ep_rew_mean"
 LATE = 0.9  # of a run: where its last return is taken from
 GRID = 200  # places of a common axis
 
 
 def return_series(run: RunView) -> Series:
-    """Of training; of evaluations where that is all there is."""
-    return finite(run[RETURN]) if run[RETURN] else finite(run[EVALUATION])
+    """Of training; of evaluations where that is all there is; what is no number left out."""
+    return finite(returns(run))
 
 
 def finite(series: Series) -> Series:
@@ -59,6 +60,30 @@ def steps_to(run: RunView, threshold: float) -> float | None:
     series = return_series(run)
     there = np.flatnonzero(series.values >= threshold)
     return float(series.env_steps[there[0]]) if len(there) else None
+
+
+def times_to(runs: Sequence[RunView], threshold: float) -> Times:
+    """Env steps to the threshold of several runs; one that never reached it is censored."""
+    ends = [float(return_series(run).env_steps[-1]) for run in runs]
+    return times([steps_to(run, threshold) for run in runs], ends)
+
+
+def solved_at(sides: Sequence[Sequence[RunView]], given: float | None = None) -> tuple[float, str]:
+    """The return that counts as solved, and where it comes from: as asked for; the environment's
+    where a run reaches it; else nine tenths of the way that the better side came."""
+    if given is not None:
+        return given, "as asked for"
+    every = [run for side in sides for run in side if return_series(run)]
+    known = next((run.threshold for run in every if run.threshold is not None), None)
+    if known is not None and any(steps_to(run, known) is not None for run in every):
+        return float(known), "the environment's"
+    start = float(np.median([return_series(run).values[0] for run in every]))
+    ends = [[final_return(run) for run in side if return_series(run)] for side in sides]
+    rise = max(float(np.median(side)) for side in ends) - start
+    if rise <= 0:
+        return start, "where the runs began: no side improved"
+    missed = "" if known is None else f"; none reached the environment's {known:g}"
+    return start + 0.9 * rise, f"nine tenths of the way that the better side came{missed}"
 
 
 def common_end(runs: Sequence[RunView]) -> float:

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from dressage.prove.measures import common_end, final_return, return_series, steps_to
-from dressage.prove.survival import restricted_mean, times
+from dressage.prove.measures import common_end, final_return, solved_at, times_to
+from dressage.prove.survival import restricted_mean
 from dressage.prove.verify import PATCHED, Goal, Verification, verify
 from dressage.runs.view import RunView
 
@@ -196,33 +196,13 @@ def halved(
 
 def scored(sides: Sequence[list[RunView]], goal: Goal, threshold: float | None) -> list[float]:
     """The goal of each side, larger is better: fewer env steps, a higher return, fewer seconds."""
-    every = [view for views in sides for view in views]
     if goal == "return":
         return [float(np.mean([final_return(view) for view in views])) for views in sides]
     if goal == "wall":
         return [-float(np.mean([view["wall_seconds"].values[-1] for view in v])) for v in sides]
-    bound = threshold if threshold is not None else _bound(sides, every)
-    horizon = common_end(every)
-    return [
-        -restricted_mean(
-            times(
-                [steps_to(view, bound) for view in views],
-                [float(return_series(view).env_steps[-1]) for view in views],
-            ),
-            horizon,
-        )
-        for views in sides
-    ]
-
-
-def _bound(sides: Sequence[list[RunView]], every: Sequence[RunView]) -> float:
-    """The environment's threshold where a run reaches it; else most of the best side's way."""
-    known = next((view.threshold for view in every if view.threshold is not None), None)
-    if known is not None and any(steps_to(view, known) is not None for view in every):
-        return float(known)
-    start = float(np.median([return_series(view).values[0] for view in every]))
-    best = max(float(np.median([final_return(view) for view in views])) for views in sides)
-    return start + 0.9 * (best - start)
+    bound, _ = solved_at(sides, threshold)
+    horizon = common_end([view for views in sides for view in views])
+    return [-restricted_mean(times_to(views, bound), horizon) for views in sides]
 
 
 def candidates(prescribed: Sequence[tuple[str, Patch]], most: int = 3) -> list[Candidate]:

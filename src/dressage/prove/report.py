@@ -69,9 +69,7 @@ def _curve(comparison: Comparison, sides: Sequence[Side]) -> Chart:
             series += [Series("one run", grid, row, "thin", color) for row in rows]
         band = f", mean of {len(rows)} runs, 95 % interval" if len(rows) > 1 else ""
         series.append(mean_series(grid, rows, f"{side.name}{band}", color))
-    level = None
-    if comparison.threshold is not None:
-        level = (comparison.threshold, f"threshold ({comparison.threshold_from})")
+    level = comparison.threshold, f"threshold ({comparison.threshold_from})"
     return Chart(
         title="Learning curves", series=series, unit="return", robust=False, level=level, wide=True
     )
@@ -100,9 +98,8 @@ def _results(comparison: Comparison) -> list[Block]:
     blocks.append(
         Paragraph(
             "IQM: mean of the middle half. Tests: exact permutations of ranks for returns and for "
-            "areas; "
-            "log-rank by permutation for env steps, where a run that never reaches the threshold "
-            "counts as one that takes longer. p is corrected for the number of tests (Holm).",
+            "areas; log-rank by permutation for env steps, where a run that never reaches the "
+            "threshold counts as one that takes longer. p is corrected for their number (Holm).",
             quiet=True,
         )
     )

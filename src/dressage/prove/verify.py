@@ -6,6 +6,7 @@ fresh ones, the same numbers on both sides, and never those of the run itself.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -16,9 +17,9 @@ import numpy as np
 from dressage.errors import ConfigError, RunError
 from dressage.prove.bootstrap import Estimate, difference
 from dressage.prove.looks import ALPHA, PLANNED, Verdict, levels, verdict
-from dressage.prove.measures import common_end, final_return, return_series, steps_to
+from dressage.prove.measures import common_end, final_return, return_series, solved_at, times_to
 from dressage.prove.permutation import permutation_test
-from dressage.prove.survival import Times, log_rank, log_rank_test, ratio_of_means, times
+from dressage.prove.survival import log_rank, log_rank_test, ratio_of_means
 from dressage.runs.view import RunView
 
 FIRST_SEED = 10_000  # of the seeds that verdicts use: far from those that people type
@@ -91,7 +92,7 @@ def verify(
     sides: dict[str, list[RunView]] = {BASELINE: [], PATCHED: []}
     looks: list[Look] = []
     found: Verdict | None = None
-    bound, whence = threshold, "as asked for"
+    bound, whence = math.nan, ""
     for seeds, level in zip(plan, levels(plan, alpha), strict=True):
         for side, views in sides.items():
             fresh = range(first_seed + len(views), first_seed + seeds)
@@ -100,19 +101,18 @@ def verify(
             if len(made) != len(fresh) or not all(return_series(view) for view in made):
                 raise RunError(f"Some seeds of the {side} side ended without a return: see above.")
             views += made
-        if bound is None:  # chosen once, at the first look, from the baseline alone where possible
-            bound, whence = _threshold(sides)
+        if not looks:  # chosen once, and alike for both sides
+            bound, whence = solved_at([*sides.values()], threshold)
         looks.append(_look(sides, goal, bound, seeds, level))
         found = verdict(looks[-1].p, level, looks[-1].better)
         say(f"{seeds} seeds a side: p {looks[-1].p:.3g}, needed {level:.3g}")
         if found is not None:
             break
-    assert bound is not None
     rng = np.random.default_rng(0)
     before, after = sides.values()
     final = [np.array([final_return(view) for view in views]) for views in (before, after)]
     horizon = common_end([*before, *after])
-    ratio = ratio_of_means(_times(before, bound), _times(after, bound), horizon, rng)
+    ratio = ratio_of_means(times_to(before, bound), times_to(after, bound), horizon, rng)
     return Verification(
         patch=patch,
         goal=goal,
@@ -129,35 +129,19 @@ def verify(
     )
 
 
-def _threshold(sides: dict[str, list[RunView]]) -> tuple[float, str]:
-    """The environment's where a run reaches it; else nine tenths of the better side's way."""
-    every = [view for views in sides.values() for view in views]
-    known = next((view.threshold for view in every if view.threshold is not None), None)
-    if known is not None and any(steps_to(view, known) is not None for view in every):
-        return float(known), "the environment's"
-    start = float(np.median([return_series(view).values[0] for view in every]))
-    best = max(float(np.median([final_return(v) for v in views])) for views in sides.values())
-    return start + 0.9 * (best - start), "nine tenths of the way that the better side came"
-
-
 def _look(
     sides: dict[str, list[RunView]], goal: Goal, bound: float, seeds: int, level: float
 ) -> Look:
     rng = np.random.default_rng(seeds)
     a, b = sides.values()
     if goal == "frames":
-        taken = _times(a, bound), _times(b, bound)
+        taken = times_to(a, bound), times_to(b, bound)
         z = log_rank(*taken)
         return Look(seeds, log_rank_test(*taken, rng), level, 0.5 if z == 0 else float(z > 0))
     measure = final_return if goal == "return" else lambda view: -_seconds(view)
     values = [np.array([measure(view) for view in views]) for views in (a, b)]
     test = permutation_test(values[0], values[1], rng)
     return Look(seeds, test.p, level, test.better)
-
-
-def _times(views: list[RunView], bound: float) -> Times:
-    ends = [float(return_series(view).env_steps[-1]) for view in views]
-    return times([steps_to(view, bound) for view in views], ends)
 
 
 def _seconds(view: RunView) -> float:

@@ -79,6 +79,25 @@ JsonOption = Annotated[
     bool, typer.Option("--json", help="One JSON object as the last line of standard output.")
 ]
 
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Also write one self-contained HTML page."),
+]
+MarkdownOption = Annotated[
+    Path | None,
+    typer.Option("--markdown", metavar="FILE", help="Also write the report as Markdown."),
+]
+GoalOption = Annotated[
+    str,
+    typer.Option("--goal", help="frames (env steps to the threshold), return, or wall (seconds)."),
+]
+ThresholdOption = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold", metavar="RETURN", help="What counts as solved; the environment's by default."
+    ),
+]
+
 
 def split_words(env: str | None, settings: list[str] | None) -> tuple[str | None, list[str]]:
     """A first word with an equals sign is a setting: the environment then stands in a file."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.checkpoints import DORMANT_TAU, CheckpointRule, newest
+from dressage.core.inspection import DORMANT_TAU
+from dressage.diagnosis.checkpoints import CheckpointRule, newest
 from dressage.diagnosis.rule import Finding, Threshold
 from dressage.runs.view import RunView
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dressage.ui.cli.options import JsonOption, RunsOption
+from dressage.ui.cli.options import (
+    HtmlOption,
+    JsonOption,
+    MarkdownOption,
+    RunsOption,
+    ThresholdOption,
+)
 
 
 def compare(
@@ -19,18 +24,9 @@ def compare(
             "several runs of a side are joined by commas.",
         ),
     ],
-    threshold: Annotated[
-        float | None,
-        typer.Option(metavar="RETURN", help="What counts as solved; the environment's by default."),
-    ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Also write one self-contained HTML page."),
-    ] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option("--markdown", metavar="FILE", help="Also write the report as Markdown."),
-    ] = None,
+    threshold: ThresholdOption = None,
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:

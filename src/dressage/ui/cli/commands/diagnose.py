@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dressage.ui.cli.options import JsonOption, RunsOption, TrustOption
+from dressage.ui.cli.options import HtmlOption, JsonOption, MarkdownOption, RunsOption, TrustOption
 
 if TYPE_CHECKING:
     from dressage.diagnosis.report import DiagnosisReport
@@ -28,14 +28,8 @@ def diagnose(
         list[str] | None,
         typer.Option("--map", metavar="OURS=THEIRS", help="What a column of a table is."),
     ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Also write one self-contained HTML page."),
-    ] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option("--markdown", metavar="FILE", help="Also write the report as Markdown."),
-    ] = None,
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Look again as the run goes on, until it has ended.")
     ] = False,

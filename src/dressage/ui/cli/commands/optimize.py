@@ -6,19 +6,14 @@ from typing import Annotated
 
 import typer
 
-from dressage.ui.cli.options import JsonOption, RunsOption
+from dressage.ui.cli.options import GoalOption, JsonOption, RunsOption, ThresholdOption
 
 
 def optimize(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run of ours: id, path, or @last.")],
     minutes: Annotated[float, typer.Option(help="Time after which nothing new is begun.")] = 10.0,
-    goal: Annotated[
-        str, typer.Option(help="frames (env steps to the threshold), return, or wall (seconds).")
-    ] = "frames",
-    threshold: Annotated[
-        float | None,
-        typer.Option(metavar="RETURN", help="What counts as solved; the environment's by default."),
-    ] = None,
+    goal: GoalOption = "frames",
+    threshold: ThresholdOption = None,
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:

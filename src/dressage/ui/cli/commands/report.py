@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from dressage.ui.cli.options import JsonOption, RunArgument, RunsOption
+from dressage.ui.cli.options import HtmlOption, JsonOption, RunArgument, RunsOption
 
 
 def report(
     run: RunArgument = "@last",
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Also write one self-contained HTML page."),
-    ] = None,
+    html: HtmlOption = None,
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dressage.ui.cli.options import JsonOption, RunsOption
+from dressage.ui.cli.options import GoalOption, JsonOption, RunsOption, ThresholdOption
 
 
 def verify(
@@ -17,13 +17,8 @@ def verify(
             "--patch", metavar="KEY=VALUE", help="A setting to change; may be given several times."
         ),
     ],
-    goal: Annotated[
-        str, typer.Option(help="frames (env steps to the threshold), return, or wall (seconds).")
-    ] = "frames",
-    threshold: Annotated[
-        float | None,
-        typer.Option(metavar="RETURN", help="What counts as solved; the environment's by default."),
-    ] = None,
+    goal: GoalOption = "frames",
+    threshold: ThresholdOption = None,
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:

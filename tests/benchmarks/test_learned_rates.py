@@ -1,0 +1,43 @@
+"""Rates that are counted on labelled runs come back from their file, and count what they say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks.faults.learn import counted, learn
+from benchmarks.faults.symptoms import Case
+
+from dressage.diagnosis.infer import HEALTHY, Rates
+
+
+def case(setting: str, cause: str | None, fired: set[str], seen: set[str]) -> Case:
+    label = {"setting": setting, "cause": cause}
+    right = frozenset({cause or HEALTHY})
+    return Case(label, "on-policy", frozenset(seen), frozenset(fired), right)
+
+
+CASES = [
+    case("a-ppo", "lr-too-high", {"OPT001"}, {"OPT001", "OPT002"}),
+    case("b-ppo", "lr-too-high", set(), {"OPT001"}),
+    case("a-ppo", None, set(), {"OPT001", "OPT002"}),
+    case("b-ppo", None, {"OPT002"}, {"OPT001", "OPT002"}),
+]
+
+
+def test_counts_are_of_runs_in_which_a_rule_could_be_seen() -> None:
+    counts = counted(CASES)
+    assert counts["OPT001"]["lr-too-high"]["on-policy"] == (1.0, 2.0)
+    assert counts["OPT002"]["lr-too-high"]["on-policy"] == (0.0, 1.0)
+    assert counts["OPT002"][HEALTHY]["on-policy"] == (1.0, 2.0)
+
+
+def test_learned_rates_come_back_from_their_file(tmp_path: Path) -> None:
+    made = learn(CASES, CASES, tmp_path / "rates.json")
+    read = Rates.from_json(json.loads((tmp_path / "rates.json").read_text()))
+    assert (read.temperature, read.healthy) == (made.temperature, made.healthy)
+    for rule, by_cause in made.counts.items():
+        for cause, by_family in by_cause.items():
+            for family, cell in by_family.items():
+                assert read.counts[rule][cause][family] == pytest.approx(cell)

@@ -38,6 +38,21 @@ DETERMINISTIC = ("pendulum-ddpg", "pointmass-td3", "pendulum-td3")
 OFF = ("cartpole-dqn", "pointmass-sac", "pendulum-sac", "pointmass-dqn")
 ANY = ("cartpole-ppo", "pointmass-ppo", "cartpole-dqn", "pointmass-sac", "pendulum-sac")
 CONTINUOUS = ("pendulum-ppo", "pointmass-ppo", "pendulum-sac", "pointmass-sac")
+# Training settings that a fault of the one is put into as well: rates that are counted on a single
+# environment say little of the next.
+ALIKE = {
+    "cartpole-ppo": ("descent-ppo", "grid-ppo"),
+    "acrobot-ppo": ("grid-ppo", "descent-ppo"),
+    "pointmass-choices-ppo": ("grid-ppo",),
+    "pointmass-ppo": ("follow-ppo",),
+    "pointmass-a2c": ("follow-a2c",),
+    "acrobot-a2c": ("grid-a2c",),
+    "cartpole-dqn": ("grid-dqn",),
+    "acrobot-dqn": ("descent-dqn",),
+    "pointmass-dqn": ("descent-dqn",),
+    "pointmass-sac": ("follow-sac",),
+    "pointmass-td3": ("follow-td3",),
+}
 
 
 def fault(
@@ -46,5 +61,9 @@ def fault(
     three: Levels,
     of: str = "",
     measure: Measure = "final",
+    widened: bool = True,
 ) -> Fault:
-    return Fault(f"{cause}.{of}" if of else cause, cause, settings, three, measure)
+    """`widened`: its numbers fit any environment, so it goes into settings that are alike too."""
+    alike = [other for name in settings for other in ALIKE.get(name, ())] if widened else []
+    everywhere = tuple(dict.fromkeys((*settings, *alike)))
+    return Fault(f"{cause}.{of}" if of else cause, cause, everywhere, three, measure)

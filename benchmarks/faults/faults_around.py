@@ -40,12 +40,14 @@ ENVIRONMENT = [
         ("pendulum-ppo", "pendulum-sac"),
         levels(wrap={"rewards:Sparse": {"above": (-250.0, -150.0, -50.0)}}),
         "pendulum",
+        widened=False,
     ),
     fault(
         "sparse-reward",
         ("pointmass-ppo", "pointmass-sac", "pointmass-dqn"),
         levels(wrap={"rewards:Sparse": {"above": (35.0, 45.0, 52.0)}}),
         "pointmass",
+        widened=False,
     ),
     fault(
         "reward-uninformative",

@@ -30,7 +30,9 @@ class Setting:
         if self.algo in ("ppo", "a2c", "reinforce"):
             given = self.config.get("env_kwargs")
             continuous = (
-                self.env in CONTINUOUS or given == BOX or (self.env == POINT_MASS and not given)
+                self.env in (*CONTINUOUS, FOLLOW)
+                or given == BOX
+                or (self.env == POINT_MASS and not given)
             )
             return "on-policy-continuous" if continuous else "on-policy-discrete"
         return "actor-critic" if self.algo in ("sac", "td3", "ddpg", "tqc") else "value-based"
@@ -40,6 +42,9 @@ BOX = {"action": "box"}
 CONTINUOUS = ("Pendulum-v1", "InvertedPendulum-v5")
 IDENTITY = "dressage.envs.toys:Identity"
 POINT_MASS = "benchmarks.faults.tasks:PointMass"
+FOLLOW = "benchmarks.faults.tasks:Follow"
+DESCENT = "benchmarks.faults.tasks:Descent"
+GRID = "benchmarks.faults.tasks:Grid"
 
 # Twin critics of two layers of 64 on small batches: a few seconds a run.
 SMALL_OFF: dict[str, Any] = {
@@ -59,7 +64,7 @@ VALUES: dict[str, Any] = {
 SETTINGS = {
     setting.name: setting
     for setting in (
-        # -- train: CartPole and Pendulum -------------------------------------------------------
+        # -- train: CartPole, Pendulum, a corridor ---------------------------------------------
         Setting(
             "cartpole-ppo",
             "train",
@@ -218,6 +223,135 @@ SETTINGS = {
             "ddpg",
             "Pendulum-v1",
             {**SMALL_OFF, "env_steps": 8_000, "gamma": 0.98, "train_freq": 2, "gradient_steps": 2},
+        ),
+        # -- train: three tasks of the benchmark's own --------------------------------------------
+        Setting(
+            "follow-ppo",
+            "train",
+            "ppo",
+            FOLLOW,
+            {
+                "env_steps": 61_440,
+                "n_envs": 8,
+                "n_steps": 160,
+                "batch_size": 128,
+                "n_epochs": 8,
+                "gamma": 0.95,
+                "gae_lambda": 0.95,
+                "learning_rate": "linear(1e-3, 0)",
+                "normalize_reward": True,
+            },
+        ),
+        Setting(
+            "follow-a2c",
+            "train",
+            "a2c",
+            FOLLOW,
+            {
+                "env_steps": 80_000,
+                "n_envs": 8,
+                "n_steps": 20,
+                "gamma": 0.95,
+                "gae_lambda": 0.9,
+                "learning_rate": "linear(2e-3, 0)",
+                "log_std_init": -0.5,
+                "normalize_reward": True,
+            },
+        ),
+        Setting(
+            "follow-sac",
+            "train",
+            "sac",
+            FOLLOW,
+            {**SMALL_OFF, "env_steps": 8_000, "gamma": 0.95, "train_freq": 2},
+        ),
+        Setting(
+            "follow-td3",
+            "train",
+            "td3",
+            FOLLOW,
+            {**SMALL_OFF, "env_steps": 8_000, "gamma": 0.95, "train_freq": 2, "noise_std": 0.2},
+        ),
+        Setting(
+            "descent-ppo",
+            "train",
+            "ppo",
+            DESCENT,
+            {
+                "env_steps": 61_440,
+                "n_envs": 8,
+                "n_steps": 128,
+                "batch_size": 64,
+                "n_epochs": 6,
+                "gamma": 0.99,
+                "gae_lambda": 0.95,
+                "learning_rate": "linear(1e-3, 0)",
+                "normalize_reward": True,
+            },
+        ),
+        Setting(
+            "descent-dqn",
+            "train",
+            "dqn",
+            DESCENT,
+            {
+                **VALUES,
+                "env_steps": 24_000,
+                "learning_rate": 5e-4,
+                "train_freq": 4,
+                "gradient_steps": 2,
+                "n_step": 3,
+                "target_update_interval": 400,
+                "epsilon": "linear(1, 0.03, until=0.4)",
+            },
+        ),
+        Setting(
+            "grid-ppo",
+            "train",
+            "ppo",
+            GRID,
+            {
+                "env_steps": 61_440,
+                "n_envs": 8,
+                "n_steps": 64,
+                "batch_size": 64,
+                "n_epochs": 6,
+                "gamma": 0.95,
+                "gae_lambda": 0.95,
+                "learning_rate": "linear(2e-3, 0)",
+                "ent_coef": 0.01,
+            },
+        ),
+        Setting(
+            "grid-a2c",
+            "train",
+            "a2c",
+            GRID,
+            {
+                "env_steps": 100_000,
+                "n_envs": 16,
+                "n_steps": 10,
+                "gamma": 0.95,
+                "gae_lambda": 0.95,
+                "learning_rate": "linear(3e-3, 0)",
+                "ent_coef": 0.01,
+            },
+        ),
+        Setting(
+            "grid-dqn",
+            "train",
+            "dqn",
+            GRID,
+            {
+                **VALUES,
+                "env_steps": 20_000,
+                "learning_rate": 1e-3,
+                "gamma": 0.95,
+                "train_freq": 4,
+                "gradient_steps": 2,
+                "target_update_interval": 200,
+                "epsilon": "linear(1, 0.05, until=0.4)",
+            },
         ),
         # -- test: other environments -----------------------------------------------------------
         Setting(

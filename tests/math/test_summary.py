@@ -82,8 +82,14 @@ def test_bootstrap_interval_is_deterministic_and_agrees_with_scipy():
     for statistic in (np.mean, np.median, interquartile_mean):
         found = bootstrap_interval(values, statistic, np.random.default_rng(1), n=20_000)
         assert found == bootstrap_interval(values, statistic, np.random.default_rng(1), n=20_000)
+        level = 1 - 2 * scipy.stats.norm.cdf(-np.sqrt(40 / 39) * scipy.stats.t.ppf(0.975, 39))
         oracle = scipy.stats.bootstrap(
-            (values,), statistic, n_resamples=20_000, method="percentile", rng=2
+            (values,),
+            statistic,
+            n_resamples=20_000,
+            confidence_level=level,
+            method="percentile",
+            rng=2,
         ).confidence_interval
         np.testing.assert_allclose(found, oracle, atol=0.03)
 

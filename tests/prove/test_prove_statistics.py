@@ -10,6 +10,7 @@ from scipy import stats
 
 from dressage.math.summary import interquartile_mean
 from dressage.prove.bootstrap import aggregate, difference, improvement, profile
+from dressage.prove.coverage import caution
 from dressage.prove.looks import PLANNED, levels, spent, verdict
 from dressage.prove.permutation import (
     cliffs_delta,
@@ -119,18 +120,34 @@ def test_groups_that_cannot_be_ranked_are_refused(bad: tuple[np.ndarray, np.ndar
 # -- intervals -----------------------------------------------------------------------------------
 
 
-def covered(draw, truth: float, n: int, repeats: int = 300) -> float:
+def covered(draw, truth: float, n: int, repeats: int = 400) -> tuple[float, float]:
     generator = np.random.default_rng(2)
-    inside = 0
+    one = two = 0
     for _ in range(repeats):
-        found = aggregate([draw(generator, n)], generator, statistic=np.mean, draws=400)
-        inside += found.low <= truth <= found.high
-    return inside / repeats
+        a, b = draw(generator, n), draw(generator, n)
+        found = aggregate([a], generator, draws=300)
+        one += found.low <= truth <= found.high
+        apart = difference(a, b, generator, draws=300)
+        two += apart.low <= 0.0 <= apart.high
+    return one / repeats, two / repeats
 
 
-def test_intervals_of_ten_seeds_cover_nearly_as_often_as_they_say() -> None:
-    normal = covered(lambda g, n: g.normal(size=n), 0.0, 10)
-    assert 0.85 <= normal <= 0.97
+@pytest.mark.parametrize("n", [10, 16])
+def test_intervals_cover_as_often_as_they_say_of_runs_of_one_kind_and_of_two(n: int) -> None:
+    """Within two points, and two and a half for the error of 400 repeats."""
+
+    def two_kinds(g: np.random.Generator, n: int) -> np.ndarray:
+        return np.where(g.random(n) < 0.5, g.normal(500.0, 5.0, n), g.normal(20.0, 5.0, n))
+
+    for draw, truth in ((lambda g, n: g.normal(size=n), 0.0), (two_kinds, 260.0)):
+        for share in covered(draw, truth, n):
+            assert share == pytest.approx(0.95, abs=0.045)
+
+
+def test_few_seeds_come_with_the_coverage_that_was_measured() -> None:
+    note = caution(3)
+    assert note is not None and "70%" in note and "84%" in note
+    assert caution(10) is None and caution(2) is None
 
 
 def test_an_aggregate_over_tasks_is_that_of_all_runs() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dressage.errors import RunError
 from dressage.prove.bootstrap import Estimate, aggregate, difference, improvement
+from dressage.prove.coverage import caution
 from dressage.prove.measures import (
     area,
     common_end,
@@ -278,6 +279,8 @@ def _notes(sides: Sequence[Side], every: Sequence[RunView], end: float) -> list[
         silent = sum(not return_series(run) for run in side.runs)
         if silent:
             notes.append(f"{silent} of {len(side.runs)} runs of {side.name} logged no return.")
+    if note := caution(min(len(side.runs) for side in sides)):
+        notes.append(note)
     longest = max(float(return_series(run).env_steps[-1]) for run in every if return_series(run))
     if longest > 1.05 * end:
         notes.append(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         report,
         resolve_config,
         train,
+        tune,
         verify,
     )
     from dressage.runs.group import Group
@@ -39,6 +40,7 @@ __all__ = [
     "report",
     "resolve_config",
     "train",
+    "tune",
     "verify",
 ]
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dressage.prove.optimize import Optimization
     from dressage.prove.regress import Regression
     from dressage.prove.report import ComparisonReport
+    from dressage.prove.tune_report import TuneReport
     from dressage.prove.verify import Goal, Verification
     from dressage.reporting import Report
 
@@ -328,6 +329,57 @@ def optimize(
         train=train,
         say=say,
     )
+
+
+def tune(
+    env: str | None = None,
+    *,
+    algo: str | None = None,
+    start: str | Path | Run | Group | None = None,
+    trials: int | None = None,
+    minutes: float | None = None,
+    seeds: int = 2,
+    goal: str = "frames",
+    threshold: float | None = None,
+    storage: str | None = None,
+    html: str | Path | None = None,
+    markdown: str | Path | None = None,
+    say: Callable[[str], None] = lambda line: None,
+    runs: str | Path | None = None,
+    **fixed: Any,
+) -> TuneReport:
+    """Searches for better settings with Optuna, races the best trials against the start on fresh
+    seeds, and proves the winner on others. Its folder holds a preset file and the report.
+
+    `start`: a run to start from, and from what its diagnosis prescribes. `fixed`: settings that are
+    kept as they are. `storage`: an address that Optuna knows; by default an SQLite file. Called
+    again with the same arguments it goes on where it was.
+    """
+    from dressage.runs.readers import read
+    from dressage.tuning import tune_settings
+
+    root = runs_root(runs)
+    place = start.path if isinstance(start, Run | Group) else start
+    made = tune_settings(
+        env,
+        algo,
+        fixed,
+        [] if place is None else read(place, root=root),
+        root,
+        trials=trials,
+        minutes=minutes,
+        seeds=seeds,
+        goal=_goal(goal),
+        threshold=threshold,
+        storage=storage,
+        train=train,
+        say=say,
+    )
+    if html is not None:
+        made.write_html(html)
+    if markdown is not None:
+        made.write_markdown(markdown)
+    return made
 
 
 def regress(

@@ -10,10 +10,11 @@ from typing import Any
 
 import yaml
 
+from dressage.core.hooks import Hook
 from dressage.diagnosis.diagnose import diagnose_seeds
 from dressage.errors import ConfigError, RunError
 from dressage.presets.resolve import read_config_file, resolve, unaliased
-from dressage.prove import record
+from dressage.prove import record, sb3
 from dressage.prove import regress as regressions
 from dressage.prove.optimize import Candidate, Optimization, candidates, optimize
 from dressage.prove.regress import Measured, Regression, measured
@@ -47,14 +48,14 @@ def verify_run(
     """
     settings = settings_of(view)
     clean = checked(view, settings, patch)
-    folder = root / f"verify-{_digest([settings, clean])}"
+    folder = root / f"verify-{digest([*_kind(view), settings, clean])}"
 
     def trained(side: str, seeds: range) -> list[RunView]:
         asked = settings | (clean if side == PATCHED else {})
         return seeds_of(folder / side, asked, view, seeds, train)
 
     found = verify(clean, trained, goal=goal, threshold=threshold, say=say)
-    record.add(root, _entry(view, cause, found))
+    record.add(root, entry_of(view, cause, found))
     return found
 
 
@@ -73,21 +74,15 @@ def optimize_run(
     Every verdict joins the record. Seeds that are there already are not trained again.
     """
     settings = settings_of(view)
-    folder = root / f"optimize-{_digest(settings)}"
+    folder = root / f"optimize-{digest([*_kind(view), settings])}"
 
     def trained(asked: Mapping[str, Any], seeds: range) -> list[RunView]:
-        return seeds_of(folder / _digest(asked), asked, view, seeds, train)
-
-    def ask(views: Sequence[RunView]) -> list[Candidate]:
-        found = diagnose_seeds(views)
-        say(f"diagnosis: {found.verdict}, {', '.join(cause.id for cause in found.causes[:3])}")
-        given = [(one.cause, _kept(one.ours, views[0])) for one in found.prescriptions]
-        return candidates(given)
+        return seeds_of(folder / digest(asked), asked, view, seeds, train)
 
     made = optimize(
         settings,
         trained,
-        ask,
+        lambda views: prescribed(views, settings, say),
         seconds=60 * minutes,
         goal=goal,
         threshold=threshold,
@@ -96,21 +91,38 @@ def optimize_run(
     for one in made.rounds:
         if one.verification is not None and one.winner is not None:
             for cause in one.winner.causes:
-                record.add(root, _entry(view, cause, one.verification))
+                record.add(root, entry_of(view, cause, one.verification))
     path = folder / "optimized.yaml"
     with writing(path):
         folder.mkdir(parents=True, exist_ok=True)
     final = {"env": view.env, "algo": view.algo, **settings, **made.patch}
+    if view.library == sb3.LIBRARY:
+        final = sb3.job_of(view, {**settings, **made.patch})
     write_atomic(path, yaml.safe_dump(final, sort_keys=False))
     return made, path
 
 
-def _kept(patch: Mapping[str, Any], view: RunView) -> dict[str, Any]:
+def prescribed(
+    views: Sequence[RunView], settings: Mapping[str, Any], say: Callable[[str], None]
+) -> list[Candidate]:
+    """What the diagnosis of some seeds would change, singly and together."""
+    found = diagnose_seeds(views)
+    causes = ", ".join(cause.id for cause in found.causes[:3])
+    say(f"diagnosis: {found.verdict}{', ' * bool(causes)}{causes}")
+    return candidates([(one.cause, _kept(one.ours, settings)) for one in found.prescriptions])
+
+
+def _kept(patch: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """A prescription without what would change the comparison itself: the budget."""
-    return {k: v for k, v in patch.items() if k in view.config and k not in ("env_steps", *OWN)}
+    return {k: v for k, v in patch.items() if k in settings and k not in ("env_steps", *OWN)}
 
 
-def _entry(view: RunView, cause: str | None, found: Verification) -> record.Verified:
+def _kind(view: RunView) -> tuple[str, str | None, str | None]:
+    """What a run is beside its settings: seeds of another kind are never taken for its own."""
+    return view.library, view.env, view.algo
+
+
+def entry_of(view: RunView, cause: str | None, found: Verification) -> record.Verified:
     return record.Verified(
         env=view.env,
         algo=view.algo,
@@ -176,11 +188,13 @@ def measure_settings(
 
 
 def settings_of(view: RunView) -> dict[str, Any]:
-    """The whole config of a run of ours, without what is only its own."""
+    """The whole config of a run of ours or of SB3, without what is only its own."""
+    if view.library == sb3.LIBRARY:
+        return sb3.settings_of(view)
     if view.library != OURS or not view.env or not view.algo:
         raise ConfigError(
-            f"{view.id} is a run of {view.library}: only dressage's own runs can be trained again "
-            "from their config."
+            f"{view.id} is a run of {view.library}: only dressage's own runs and SB3's can be "
+            "trained again from their config."
         )
     names = {"env", "algo", *OWN}
     return {name: value for name, value in view.config.items() if name not in names}
@@ -188,6 +202,8 @@ def settings_of(view: RunView) -> dict[str, Any]:
 
 def checked(view: RunView, settings: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     """The patch as the config spells it; an error where it is not one or changes nothing."""
+    if view.library == sb3.LIBRARY:
+        return sb3.checked(view, settings, patch)
     changes = unaliased(dict(patch))
     if own := [name for name in changes if name in ("env", "algo", *OWN)]:
         raise ConfigError(f"'{own[0]}' is no part of a patch: it is the same on both sides.")
@@ -205,8 +221,14 @@ def seeds_of(
     view: RunView,
     seeds: range,
     train: Callable[..., Run | Group],
+    hooks: Sequence[Hook] = (),
 ) -> list[RunView]:
-    """Views of these seeds, in their order; those that are not there yet are trained."""
+    """Views of these seeds, in their order; those that are not there yet are trained.
+
+    Ends in KeyboardInterrupt where training was stopped: by Ctrl-C, or by one of the hooks.
+    """
+    if view.library == sb3.LIBRARY:
+        return sb3.seeds_of(folder, settings, view, seeds)
     there = _finished(folder)
     missing = [seed for seed in seeds if seed not in there]
     for first, count in _stretches(missing):
@@ -215,8 +237,11 @@ def seeds_of(
             algo=view.algo,
             runs=folder,
             preset=False,
+            hooks=hooks,
             **{**settings, "seed": first, "seeds": count, "guard": "off"},
         )
+        if made.status == "stopped":
+            raise KeyboardInterrupt
         if made.status != "finished":
             raise RunError(f"Training seeds {first} to {first + count - 1} was {made.status}.")
     there = _finished(folder)
@@ -246,6 +271,6 @@ def _stretches(seeds: list[int]) -> list[tuple[int, int]]:
     return found
 
 
-def _digest(value: Any) -> str:
+def digest(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:12]

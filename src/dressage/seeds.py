@@ -115,7 +115,7 @@ def _run_all(path: Path, members: list[Member], resolved: Resolved, hooks: Seque
     stopping, ended = threading.Event(), threading.Event()
     context = None if all_native(resolved) else multiprocessing.get_context("spawn")
     known: list[str] = []
-    with _forwarded_signals(members, stopping):
+    with _forwarded_signals(members, stopping) as signals:
         while True:
             running = [m for m in members if m.worker is not None and m.worker.is_alive()]
             while waiting and len(running) < at_once and not stopping.is_set():
@@ -131,8 +131,9 @@ def _run_all(path: Path, members: list[Member], resolved: Resolved, hooks: Seque
                 known = statuses
             if hooks:
                 states = [_state(m, resolved.run.env_steps) for m in members]
-                for hook in hooks:
-                    hook.on_group(states)
+                reasons = [hook.on_group(states) for hook in hooks]
+                if any(reasons) and not stopping.is_set():
+                    signals.ask(signal.SIGTERM)
             if not running:
                 return
             wait_for_one([m.worker for m in running if m.worker], ended, POLL_SECONDS)
@@ -145,12 +146,13 @@ class _forwarded_signals:
         self.members, self.stopping = members, stopping
         self.before: dict[int, Callable[[int, FrameType | None], Any] | int | None] = {}
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> _forwarded_signals:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                self.before[number] = signal.signal(number, self._ask)
+                self.before[number] = signal.signal(number, self.ask)
+        return self
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
+    def ask(self, number: int, frame: FrameType | None = None) -> None:
         again = self.stopping.is_set()
         self.stopping.set()
         for member in self.members:

@@ -39,6 +39,7 @@ ORDER = (
     ("policy",),
     ("probing",),
     ("proving",),
+    ("tuning",),
     ("judge",),
     ("training", "members", "seeds"),  # a group is runs, a run may be a member
     ("project",),

@@ -64,8 +64,10 @@ class Hook:
     def close(self) -> None:
         """Called last, whatever the end: after `on_end`, or alone where the run failed."""
 
-    def on_group(self, members: Sequence[MemberState]) -> None:
-        """Called a few times a second, instead of the above, while a group of seeds trains."""
+    def on_group(self, members: Sequence[MemberState]) -> str | None:
+        """Called a few times a second, instead of the above, while a group of seeds trains. A
+        reason ends all of them, each with a checkpoint."""
+        return None
 
     def state(self) -> dict[str, Any]:
         """JSON; saved with each checkpoint."""

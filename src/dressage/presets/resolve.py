@@ -82,7 +82,7 @@ def parse_overrides(words: list[str]) -> dict[str, Any]:
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
-    """Settings from a YAML or JSON file: flat, or the config.json of a run."""
+    """Settings from a YAML or JSON file: flat, a preset, or the config.json of a run."""
     try:
         if path.stat().st_size > LARGEST_CONFIG_FILE:
             raise ConfigError(
@@ -95,6 +95,9 @@ def read_config_file(path: Path) -> dict[str, Any]:
         raise ConfigError(f"The config file {path} is not YAML: {error}") from None
     if isinstance(data, dict) and isinstance(data.get("values"), dict):
         data = data["values"]
+    elif isinstance(data, dict) and isinstance(data.get("settings"), dict):
+        named = {key: data[key] for key in ("env", "algo") if key in data}
+        data = named | data["settings"]
     if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
         raise ConfigError(f"The config file {path} holds no settings: expected `key: value` lines.")
     return data

@@ -184,7 +184,8 @@ def halved(
         scores = scored([views for _, views in runs], goal, threshold)
         for (candidate, _), score in zip(runs, scores, strict=True):
             trials.append(Trial(candidate, seeds, score))
-            say(f"  {words(candidate.patch) if candidate else 'as it is'}: {score:.4g}")
+            named = words(candidate.patch) if candidate else "as it is"
+            say(f"  {named}: {told(score, goal)}")
         order = sorted(range(1, len(runs)), key=lambda i: -scores[i])
         if len(order) == 1:
             best = order[0]
@@ -203,6 +204,13 @@ def scored(sides: Sequence[list[RunView]], goal: Goal, threshold: float | None) 
     bound, _ = solved_at(sides, threshold)
     horizon = common_end([view for views in sides for view in views])
     return [-restricted_mean(times_to(views, bound), horizon) for views in sides]
+
+
+def told(score: float, goal: Goal) -> str:
+    """As a person reads it."""
+    if goal == "return":
+        return f"final return {score:.4g}"
+    return f"{-score:.3g} s" if goal == "wall" else f"{-score:,.0f} env steps to the threshold"
 
 
 def candidates(prescribed: Sequence[tuple[str, Patch]], most: int = 3) -> list[Candidate]:

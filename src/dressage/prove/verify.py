@@ -51,6 +51,7 @@ class Verification:
     seconds: float
     baseline: list[float]  # final returns
     patched: list[float]
+    first_seed: int  # of those that both sides trained
 
     @property
     def last(self) -> Look:
@@ -126,6 +127,7 @@ def verify(
         seconds=time.perf_counter() - began,
         baseline=final[0].tolist(),
         patched=final[1].tolist(),
+        first_seed=first_seed,
     )
 
 

@@ -20,6 +20,7 @@ from dressage.ui.cli.commands import (
     report,
     runs,
     train,
+    tune,
     verify,
 )
 
@@ -60,6 +61,7 @@ app.command("diagnose")(diagnose.diagnose)
 app.command("compare")(compare.compare)
 app.command("verify")(verify.verify)
 app.command("optimize")(optimize.optimize)
+app.command("tune")(tune.tune)
 app.command("regress")(regress.regress)
 app.command("play")(play.play)
 app.add_typer(runs.app, name="runs")

@@ -50,7 +50,7 @@ LAWS: dict[str, Law] = {
     "one in ten fails": two_kinds(0.9, 20.0, 30.0),
 }
 SEEDS = (3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24)
-REPEATS, DRAWS = 2000, 1000
+REPEATS, DRAWS = 2000, 500
 
 # `same`: a short training that some seeds solve and some do not.
 ENV, ALGO = "CartPole-v1", "ppo"

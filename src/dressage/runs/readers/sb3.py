@@ -94,7 +94,7 @@ SETTINGS = (
             "vf_coef", "max_grad_norm", "target_kl", "use_sde", "sde_sample_freq", "buffer_size",
             "learning_starts", "train_freq", "gradient_steps", "tau",
             "policy_delay", "target_policy_noise", "target_noise_clip", "target_entropy", "seed",
-            "n_envs", "action_noise",
+            "n_envs", "action_noise", "noise_std",
         )
     ),
 )  # fmt: skip

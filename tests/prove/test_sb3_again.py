@@ -1,0 +1,137 @@
+"""Runs of SB3 trained again by SB3: settings out of its files, and back into it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dressage
+from dressage.errors import ConfigError, RunError
+from dressage.prove import sb3
+from dressage.proving import seeds_of
+from dressage.runs.readers import read
+from dressage.runs.view import RunView, Series
+
+PPO = {
+    "algo": "PPO",
+    "env": "CartPole-v1",
+    "n_envs": 2,
+    "env_steps": 512,
+    "arguments": {
+        "n_steps": 32,
+        "batch_size": 32,
+        "n_epochs": 2,
+        "ent_coef": 0.5,
+        "learning_rate": [1e-3, 0.0],
+        "policy_kwargs": {"net_arch": [16, 16], "activation_fn": "ReLU"},
+    },
+    "normalize": None,
+    "recorded": {"env": "CartPole-v1"},  # nothing else: the model's zip and the log must do
+    "seeds": [3],
+}
+TD3 = {
+    "algo": "TD3",
+    "env": "Pendulum-v1",
+    "n_envs": 1,
+    "env_steps": 300,
+    "arguments": {
+        "learning_starts": 100,
+        "train_freq": 4,
+        "gradient_steps": 1,
+        "batch_size": 16,
+        "learning_rate": 5e-4,
+        "action_noise": 0.25,
+        "policy_kwargs": {"net_arch": [16]},
+    },
+    "normalize": None,
+    "recorded": {"env": "Pendulum-v1"},
+    "seeds": [0],
+}
+
+
+def trained(job: dict[str, object], folder: Path) -> RunView:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "job.json"
+    path.write_text(json.dumps(job | {"folder": str(folder)}))
+    subprocess.run([sys.executable, str(sb3.PROGRAM), str(path)], check=True, cwd=folder)
+    return read(next(folder.glob("seed-*")))[0]
+
+
+@pytest.fixture(scope="module")
+def ppo(tmp_path_factory: pytest.TempPathFactory) -> RunView:
+    return trained(PPO, tmp_path_factory.mktemp("ppo"))
+
+
+def test_settings_come_out_of_the_zip_and_the_log_and_go_back(ppo: RunView, tmp_path: Path) -> None:
+    found = sb3.settings_of(ppo)
+    assert found["ent_coef"] == 0.5 and found["n_steps"] == 32 and found["n_envs"] == 2
+    assert found["net_arch"] == [16, 16] and found["activation"] == "relu"
+    assert found["learning_rate"] == "linear(0.001, 0)"  # a function in the zip, seen in the log
+    again = seeds_of(tmp_path, found, ppo, range(7, 9), dressage.train)
+    assert [view.seed for view in again] == [7, 8]
+    assert all(sb3.settings_of(view) == found for view in again)
+    made = (tmp_path / "seed-7" / "model.zip").stat().st_mtime_ns
+    seeds_of(tmp_path, found, ppo, range(7, 9), dressage.train)
+    assert (tmp_path / "seed-7" / "model.zip").stat().st_mtime_ns == made  # not trained again
+
+
+def test_how_often_it_trains_and_its_noise_are_found(tmp_path: Path) -> None:
+    found = sb3.settings_of(trained(TD3, tmp_path))
+    assert found["train_freq"] == 4 and found["noise_std"] == 0.25
+    assert found["learning_rate"] == 5e-4 and found["net_arch"] == [16]
+
+
+def test_the_same_seed_gives_the_same_run(ppo: RunView, tmp_path: Path) -> None:
+    again = sb3.seeds_of(tmp_path, sb3.settings_of(ppo), ppo, range(3, 4))[0]
+    name = "train/roll/ep_rew_mean"
+    np.testing.assert_allclose(again.series[name].values, ppo.series[name].values)
+
+
+def test_patches_are_taken_in_their_words_and_in_ours(ppo: RunView) -> None:
+    settings = sb3.settings_of(ppo)
+    assert sb3.checked(ppo, settings, {"ent_coef": 0.0}) == {"ent_coef": 0.0}
+    assert sb3.checked(ppo, settings, {"policy_kwargs/net_arch": [8]}) == {"net_arch": [8]}
+    with pytest.raises(ConfigError, match="'tau' is no setting"):
+        sb3.checked(ppo, settings, {"tau": 0.1})
+    with pytest.raises(ConfigError, match="changes nothing"):
+        sb3.checked(ppo, settings, {"ent_coef": 0.5})
+    with pytest.raises(ConfigError, match="SB3 is given one of"):
+        sb3.checked(ppo, settings, {"activation": "mish"})
+
+
+def test_what_cannot_be_trained_again_says_why(ppo: RunView, tmp_path: Path) -> None:
+    bare = RunView(Path("x"), "x", "sb3", "ppo")
+    with pytest.raises(ConfigError, match="does not say its environment"):
+        sb3.settings_of(bare)
+    bare.env = "CartPole-v1"
+    with pytest.raises(ConfigError, match="nothing of its learning rate"):
+        sb3.settings_of(bare)
+    with pytest.raises(ConfigError, match="SB3 can train PPO"):
+        sb3.settings_of(RunView(Path("x"), "x", "sb3", "tqc", "CartPole-v1"))
+    ppo_like = RunView(Path("x"), "x", "sb3", "ppo", "NoSuchEnv-v0")
+    with pytest.raises(RunError, match="NoSuchEnv"):
+        sb3.seeds_of(tmp_path, sb3.settings_of(ppo), ppo_like, range(2))
+
+
+def test_a_missing_sb3_is_named(ppo: RunView, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv(sb3.PYTHON, "/bin/false")
+    with pytest.raises(ConfigError, match="pip install 'dressage\\[sb3\\]'"):
+        sb3.seeds_of(tmp_path, sb3.settings_of(ppo), ppo, range(2))
+
+
+@pytest.mark.parametrize(
+    ("series", "wanted"),
+    [([3e-4, 3e-4, 3e-4], 3e-4), ([1e-3, 5.5e-4, 1e-4], "linear(0.001, 0.0001)")],
+)
+def test_a_rate_is_read_off_the_log(series: list[float], wanted: object) -> None:
+    steps = np.array([0.0, 500.0, 1000.0])
+    view = RunView(
+        Path("x"), "x", "sb3", "sac", "Pendulum-v1", {"env_steps": 1000},
+        series={"train/hp/lr": Series(steps, np.array(series))}, env_steps=1000.0,
+    )  # fmt: skip
+    assert sb3.settings_of(view)["learning_rate"] == wanted

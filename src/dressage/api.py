@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dressage.prove.optimize import Optimization
     from dressage.prove.regress import Regression
     from dressage.prove.report import ComparisonReport
+    from dressage.prove.sensitivity_report import SensitivityReport
     from dressage.prove.tune_report import TuneReport
     from dressage.prove.verify import Goal, Verification
     from dressage.reporting import Report
@@ -372,6 +373,42 @@ def tune(
         goal=_goal(goal),
         threshold=threshold,
         storage=storage,
+        train=train,
+        say=say,
+    )
+    if html is not None:
+        made.write_html(html)
+    if markdown is not None:
+        made.write_markdown(markdown)
+    return made
+
+
+def sensitivity(
+    run: str | Path | Run | Group,
+    settings: Sequence[str] | None = None,
+    *,
+    seeds: int = 8,
+    minutes: float | None = None,
+    html: str | Path | None = None,
+    markdown: str | Path | None = None,
+    say: Callable[[str], None] = lambda line: None,
+    runs: str | Path | None = None,
+) -> SensitivityReport:
+    """Which settings matter for a run: each number is halved and doubled, on the same seeds as the
+    run's own value, with intervals of its effect and a test that is corrected for all of them.
+
+    Called again after an interruption, it goes on with the seeds that are done.
+    """
+    from dressage.runs.readers import read
+    from dressage.sensing import sense_run
+
+    root = runs_root(runs)
+    made = sense_run(
+        read(run.path if isinstance(run, Run | Group) else run, root=root)[0],
+        root,
+        seeds=seeds,
+        minutes=minutes,
+        only=None if settings is None else list(settings),
         train=train,
         say=say,
     )

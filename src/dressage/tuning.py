@@ -19,7 +19,7 @@ from dressage.presets.resolve import resolve, unaliased
 from dressage.prove import record
 from dressage.prove.measures import RETURN, area, final_return
 from dressage.prove.search import RUNGS, Search
-from dressage.prove.spaces import Patch, space_of, valid
+from dressage.prove.spaces import Patch, near, space_of, valid
 from dressage.prove.tune import SEARCHING, Final, Look, Timer, Tuning, tune
 from dressage.prove.tune_report import TuneReport, tune_report
 from dressage.prove.verify import BASELINE, PATCHED, Goal
@@ -32,6 +32,7 @@ from dressage.runs.view import RunView, Series
 STATE = "tune.json"
 TUNED, BEST = "tuned.yaml", "best-trial.yaml"
 GOALS = ("frames", "return")
+BESIDE = 8  # first trials, near the start
 
 
 def start_of(
@@ -67,7 +68,7 @@ def tune_settings(
         raise ConfigError(f"'{own[0]}' is no setting of a search: --seeds says how many a trial.")
     asked: list[Patch] = []
     if views:
-        env, algo = _same_task(env, algo, views[0])
+        env, algo = _same_task(env, algo, ours(views[0]))
         base = settings_of(views[0]) | fixed
         env, algo, start = start_of(env, algo, base)
         asked = [valid(env, algo, start, one.patch) for one in prescribed(views, start, say)]
@@ -90,13 +91,16 @@ def tune_settings(
     timer = Timer(None if minutes is None else 60 * minutes, float(state.get("seconds", 0.0)))
     proven: list[str] = state.get("recorded", [])
 
+    def make_valid(patch: Patch) -> Patch:
+        return valid(env, algo, start, patch)
+
     def keep() -> None:
         finals_told = [asdict(one) for one in finals]
         told = {"format": 1, "seconds": timer.total, "finals": finals_told, "recorded": proven}
         write_json(folder / STATE, told)
 
     search = Search(storage or f"sqlite:///{folder / 'study.db'}", folder.name, space, start)
-    search.begin(asked)
+    search.begin(asked, near(space, start, make_valid, BESIDE))
     if storage is None:  # in a shared one they may be another machine's
         search.forget_unfinished()
     say(f"{folder}: {len(space)} settings of {env}:{algo}, {seeds} seeds a trial")
@@ -132,7 +136,7 @@ def tune_settings(
         start,
         trained,
         try_out,
-        lambda patch: valid(env, algo, start, patch),
+        make_valid,
         trials=trials,
         timer=timer,
         finals=finals,
@@ -166,6 +170,16 @@ def _check(trials: int | None, minutes: float | None, seeds: int, goal: str) -> 
             raise ConfigError(f"{name} is {value}, expected a number above 0.")
     if goal not in GOALS:
         raise ConfigError(f"goal is '{goal}', expected {' or '.join(GOALS)}.")
+
+
+def ours(view: RunView) -> RunView:
+    """The run, if its settings can be searched: one of another library has its own."""
+    if view.library != OURS:
+        raise ConfigError(
+            f"{view.id} is a run of {view.library}: only the settings of dressage's own runs are "
+            "searched and perturbed. `dressage optimize` re-runs SB3."
+        )
+    return view
 
 
 def _same_task(env: str | None, algo: str | None, view: RunView) -> tuple[str | None, str | None]:

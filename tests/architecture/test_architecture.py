@@ -40,6 +40,7 @@ ORDER = (
     ("probing",),
     ("proving",),
     ("tuning",),
+    ("sensing",),
     ("judge",),
     ("training", "members", "seeds"),  # a group is runs, a run may be a member
     ("project",),

@@ -25,6 +25,7 @@ from dressage.prove.spaces import (
     Choice,
     Knob,
     coordinates,
+    near,
     patch_at,
     space_of,
     valid,
@@ -102,6 +103,18 @@ def test_the_start_and_what_is_prescribed_have_a_place() -> None:
     assert patch_at(space, where, start)["normalize_obs"] is True
 
 
+def test_patches_near_the_start_move_a_few_numbers_a_little() -> None:
+    env, algo, start = start_of("CartPole-v1", "ppo", {})
+    space = space_of(algo, start)
+    found = near(space, start, lambda patch: valid(env, algo, start, patch), 8)
+    assert len(found) > 4
+    for patch in found:
+        assert 1 <= len(patch) <= 4  # three, and a batch that goes with the rollout
+        for one in space:
+            if isinstance(one, Knob) and one.scale == "two" and one.setting in patch:
+                assert patch[one.setting] / start[one.setting] in (0.25, 0.5, 2.0, 4.0)
+
+
 def test_what_a_person_fixed_is_not_searched() -> None:
     _, algo, start = start_of("CartPole-v1", "ppo", {"gamma": 0.9})
     assert "gamma" not in [one.setting for one in space_of(algo, start, fixed=["gamma"])]
@@ -161,7 +174,7 @@ class World:
         if self.stop_at is not None and len(self.tried) == self.stop_at:
             raise KeyboardInterrupt
         values = self.one({**START, **patch}, 0)["train/roll/ep_rew_mean"].values
-        for rung in (1, 3, 5, 7, 9):
+        for rung in (1, 2, 5, 9):
             if look(rung, float(values[: 10 * rung].mean())):
                 return None
         return float(values.mean())
@@ -215,7 +228,7 @@ def test_what_matters_is_told_from_what_does_not(whole: tuple[World, Tuning]) ->
 def test_hopeless_trials_are_cut_short_and_good_ones_are_not(whole: tuple[World, Tuning]) -> None:
     _, made = whole
     pruned = [one for one in made.trials if one.state == "pruned"]
-    assert pruned and all(0.0 < one.share < 1.0 and one.score is None for one in pruned)
+    assert pruned and all(0.2 <= one.share < 1.0 and one.score is None for one in pruned)
 
     def away(one: Tried) -> float:
         return abs(math.log10(one.patch.get("learning_rate", 1e-5) / BEST_RATE))

@@ -20,7 +20,7 @@ from dressage.prove.spaces import Choice, Patch, Space, coordinates, patch_at
 HINT = "This needs Optuna, which is not installed: pip install 'dressage[tune]'"
 AT_RANDOM = 10  # trials before the model of the search is used
 BEFORE_PRUNING = 5  # trials that are never cut short
-FIRST_RUNG = 2  # looks at a trial before it can be cut short
+FIRST_RUNG = 2  # tenths of its budget before a trial can be cut short
 RUNGS = 10  # looks at a trial, and the end
 ENOUGH = 10  # completed trials from which importance is told
 State = Literal["done", "pruned", "failed"]
@@ -33,7 +33,7 @@ class Tried:
     state: State
     score: float | None  # of the goal, larger is better; None unless done
     share: float  # of its budget that was trained
-    origin: str  # start, prescribed, search
+    origin: str  # start, prescribed, near, search
 
 
 def optuna() -> Any:
@@ -83,7 +83,7 @@ class Search:
                 "Optuna knows, such as sqlite:///tune.db or postgresql+psycopg://user@host/name."
             ) from None
         study.pruner = self.optuna.pruners.MedianPruner(
-            n_startup_trials=BEFORE_PRUNING, n_warmup_steps=FIRST_RUNG - 1
+            n_startup_trials=BEFORE_PRUNING, n_warmup_steps=FIRST_RUNG
         )
         return study
 
@@ -96,11 +96,15 @@ class Search:
             return kinds.IntDistribution(*ends, log=one.scale == "count")
         return kinds.FloatDistribution(*ends, log=one.scale in ("log", "share"))
 
-    def begin(self, prescribed: Sequence[Patch]) -> None:
-        """The start first, then what was prescribed; once in the life of a study."""
+    def begin(self, prescribed: Sequence[Patch], beside: Sequence[Patch] = ()) -> None:
+        """The start first, then what was prescribed, then what lies beside the start; once in the
+        life of a study."""
         if self.study.get_trials(deepcopy=False):
             return
-        for origin, patch in [("start", {}), *(("prescribed", patch) for patch in prescribed)]:
+        first: list[tuple[str, Patch]] = [("start", {})]
+        first += [("prescribed", patch) for patch in prescribed]
+        first += [("near", patch) for patch in beside]
+        for origin, patch in first:
             self._enqueue(patch, origin)
 
     def _enqueue(self, patch: Patch, origin: str) -> None:
@@ -139,7 +143,9 @@ class Search:
         """Notes how a trial stands after so many tenths of its budget; whether it should end there.
         The start and what was prescribed never do."""
         self.trial.report(value, rung)
-        return self.trial.user_attrs["origin"] == "search" and bool(self.trial.should_prune())
+        return self.trial.user_attrs["origin"] in ("near", "search") and bool(
+            self.trial.should_prune()
+        )
 
     def done(self, score: float) -> None:
         if math.isfinite(score):

@@ -141,7 +141,28 @@ class Fold:
     block: Table | Bullets | Paragraph
 
 
-Block = Paragraph | Heading | Bullets | Tiles | Table | Chart | Charts | Fold
+@dataclass(frozen=True)
+class Bar:
+    """The effect of one change, with its interval."""
+
+    name: str  # of what was changed
+    label: str  # to what
+    value: float
+    low: float
+    high: float
+    sure: bool  # the effect is no accident
+
+
+@dataclass(frozen=True)
+class Tornado:
+    """Effects of changes, the largest first; bars of one name follow one another."""
+
+    title: str
+    unit: str
+    bars: Sequence[Bar]
+
+
+Block = Paragraph | Heading | Bullets | Tiles | Table | Chart | Charts | Fold | Tornado
 
 
 @dataclass(frozen=True)
@@ -168,5 +189,5 @@ class Document:
     run_id: str
     status: str
     sections: Sequence[Section]
-    curve: Chart | None = None  # the picture beside report.md
+    curve: Chart | Tornado | None = None  # the picture beside report.md
     notes: Sequence[Words] = field(default=())  # what could not be read

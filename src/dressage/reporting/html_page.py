@@ -22,12 +22,14 @@ from dressage.reporting.document import (
     Spark,
     Table,
     Tiles,
+    Tornado,
     Words,
 )
 from dressage.reporting.figure import figure, spark
 from dressage.reporting.inline import html_words
 from dressage.reporting.script import SCRIPT, SCRIPT_HASH
 from dressage.reporting.style import STYLE
+from dressage.reporting.tornado import svg
 
 CHIPS = {
     "finished": "good",
@@ -99,6 +101,8 @@ def _block(block: Block, charts: list[Any]) -> str:
         case Charts(heading, members):
             title = f"<h3>{escape(heading)}</h3>" if heading else ""
             return f'{title}<div class="grid2">{"".join(figure(c, charts) for c in members)}</div>'
+        case Tornado():
+            return f'<figure class="chart wide">{svg(block)}</figure>'
         case Fold(title, inner):
             return f"<details><summary>{escape(title)}</summary>{_block(inner, charts)}</details>"
 

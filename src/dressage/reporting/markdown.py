@@ -15,6 +15,7 @@ from dressage.reporting.document import (
     Paragraph,
     Table,
     Tiles,
+    Tornado,
 )
 from dressage.reporting.inline import markdown_text, markdown_words
 
@@ -35,7 +36,7 @@ def markdown(document: Document, picture: bool = True) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _block(block: Block, curve: Chart | None) -> list[str]:
+def _block(block: Block, curve: Chart | Tornado | None) -> list[str]:
     match block:
         case Paragraph(words):
             return [markdown_words(words)]
@@ -48,7 +49,7 @@ def _block(block: Block, curve: Chart | None) -> list[str]:
             return _table(Table(("", "", ""), rows, numeric=(1,)))
         case Table():
             return _table(block)
-        case Chart():
+        case Chart() | Tornado():
             if block is curve:
                 return [f"![{markdown_text(block.title)}]({CURVE_FILE})"]
             return []

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from html import escape
 
-from dressage.reporting.document import Chart
+from dressage.reporting.document import Chart, Tornado
 from dressage.reporting.scale import axes_of
 from dressage.reporting.shapes import Canvas, color, draw, thinned
 from dressage.reporting.style import PALETTE_DARK, PALETTE_LIGHT
+from dressage.reporting.tornado import svg
 
 WIDTH, HEIGHT = 860, 360
 LEFT, RIGHT, TOP, BOTTOM = 62, 22, 66, 44
 
 
-def picture(chart: Chart) -> str:
+def picture(chart: Chart | Tornado) -> str:
     """Light or dark as the reader's system is, on a background of its own."""
+    if isinstance(chart, Tornado):
+        return svg(chart)
     axes = axes_of(chart)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '

@@ -27,10 +27,12 @@ from dressage.reporting.document import (
     Strong,
     Table,
     Tiles,
+    Tornado,
     Words,
 )
 from dressage.reporting.inline import pieces, plain_words
 from dressage.reporting.numbers import number, whole
+from dressage.reporting.tornado import text_rows
 from dressage.reporting.trends import block_means
 
 WIDTH = 100
@@ -76,6 +78,8 @@ def _section(section: Section, width: int) -> list[Line]:
                 made += [*_table(block, width), []]
             case Bullets(items):
                 made += [line for item in items for line in _wrapped(item, width, "- ")] + [[]]
+            case Tornado():
+                made += [*_tornado(block), []]
             case Heading(words):
                 made += _wrapped(words, width, role="part")
             case Paragraph(words, quiet=False):
@@ -175,6 +179,18 @@ def _plot(chart: Chart, width: int, rows: int) -> list[Line]:
         first, other = (series.name for series in drawn_lines)
         line: Line = [(f"{'':12}— ", "line"), (f"{first}   ", "quiet")]
         made.append([*line, ("• ", "mark"), (other, "quiet")])
+    return made
+
+
+def _tornado(plot: Tornado) -> list[Line]:
+    """A line for each change: to the left what it lost, to the right what it gained."""
+    rows = text_rows(plot)
+    widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
+    made: list[Line] = [[(f"{plot.title}, {plot.unit}", "quiet")]]
+    for bar, (name, label, left, right, figures) in zip(plot.bars, rows, strict=True):
+        role = "line" if bar.sure else "quiet"
+        head = f"{name:<{widths[0]}}  {label:>{widths[1]}}  "
+        made.append([(head, ""), (f"{left}│{right}", role), (f"  {figures}", "")])
     return made
 
 

@@ -19,6 +19,7 @@ from dressage.ui.cli.commands import (
     regress,
     report,
     runs,
+    sensitivity,
     train,
     tune,
     verify,
@@ -62,6 +63,7 @@ app.command("compare")(compare.compare)
 app.command("verify")(verify.verify)
 app.command("optimize")(optimize.optimize)
 app.command("tune")(tune.tune)
+app.command("sensitivity")(sensitivity.sensitivity)
 app.command("regress")(regress.regress)
 app.command("play")(play.play)
 app.add_typer(runs.app, name="runs")

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import stable_baselines3 as sb3
-import torch
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.noise import NormalActionNoise
@@ -26,6 +25,8 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 
 def main(job: dict[str, Any]) -> None:
+    import torch
+
     torch.set_num_threads(1)
     for seed in job["seeds"]:
         folder = Path(job["folder"]) / f"seed-{seed}"
@@ -48,6 +49,8 @@ def main(job: dict[str, Any]) -> None:
 
 def made(arguments: dict[str, Any], action_shape: tuple[int, ...]) -> dict[str, Any]:
     """Plain values into what SB3 takes: schedules, noise, classes."""
+    import torch
+
     given = dict(arguments)
     for name in ("learning_rate", "clip_range", "clip_range_vf"):
         if isinstance(given.get(name), list):

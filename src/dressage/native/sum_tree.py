@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from dressage.core.replay.priorities import Floats, Places, Priorities
+from dressage.core.replay.priorities import Places, Priorities
 from dressage.native import face
-from dressage.native.face import Int64, Pointer
+from dressage.native.face import Int64, Pointer, address
 
 
 class NativePriorities(Priorities):
@@ -18,18 +16,22 @@ class NativePriorities(Priorities):
     def __init__(self, count: int) -> None:
         super().__init__(count)
         function = face.library().function
-        self._set = function("sum_tree_set", [Pointer, Int64, Int64, Pointer, Pointer])
-        self._find = function("sum_tree_find", [Pointer, Int64, Int64, Pointer, Pointer])
+        types = [Pointer, Int64, Int64, Pointer, Pointer]
+        self._set, self._draw = function("sum_tree_set", types), function("sum_tree_draw", types)
+        self._tree, self._count = address(self.tree, np.float64), count
 
     def set(self, places: Places, values: npt.ArrayLike) -> None:
-        at = np.ascontiguousarray(places, np.int64).reshape(-1)
-        given: Any = np.ascontiguousarray(np.broadcast_to(np.asarray(values, np.float64), at.shape))
-        self._set(self.tree.ctypes.data, self.size, at.size, at.ctypes.data, given.ctypes.data)
+        at, given = np.ascontiguousarray(places, np.int64), np.empty(places.shape)
+        given[...] = values
+        self._set(
+            self._tree, self._count, at.size, address(at, np.int64), address(given, np.float64)
+        )
 
-    def find(self, targets: Floats) -> Places:
-        targets, found = np.ascontiguousarray(targets), np.empty(len(targets), np.int64)
-        self._find(
-            self.tree.ctypes.data, self.size, len(found), targets.ctypes.data, found.ctypes.data
+    def draw(self, uniform: npt.NDArray[np.float32]) -> Places:
+        count = len(uniform)
+        found = np.empty(count, np.int64)
+        self._draw(
+            self._tree, self._count, count, address(uniform, np.float32), address(found, np.int64)
         )
         return found
 

@@ -24,6 +24,7 @@ from dressage.errors import ConfigError, DressageError, EnvError, RunError
 from dressage.lazy import torch
 from dressage.native import env_batch, face
 from dressage.native.algorithm import NATIVE, on_native, why_not
+from dressage.native.text import native_lines
 from dressage.presets.resolve import Resolved, resolve, unaliased
 from dressage.runs.checkpoint import (
     Checkpoint,
@@ -469,6 +470,8 @@ def _session(
     for name in run.trackers:
         find_tracker(name)
     writer = open_writer()
+    if engine.name.startswith("native"):
+        writer.lines = native_lines
     try:
         trackers = make_trackers(run.trackers, writer.path, resolved.values(), writer)
         trainer = Trainer(

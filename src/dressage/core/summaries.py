@@ -90,5 +90,5 @@ def hyperparameters_in_force(cfg: Settings, metrics: Mapping[str, str]) -> dict[
     return {
         metric: float(value)
         for setting, metric in metrics.items()
-        if isinstance(value := getattr(cfg, setting), int | float)
+        if isinstance(value := getattr(cfg, setting), (int, float))
     }

@@ -82,6 +82,7 @@ class Trainer:
         whole = getattr(algo, "whole_iteration", None)  # of the native engine
         self.whole_iteration = whole(learner, collector, self.memory, cfg) if whole else None
         self.writer, self.rng, self.hooks = writer, rng, list(hooks)
+        self._listening: dict[tuple[str, int], list[Any]] = {}  # methods of hooks, once looked for
         self.clock = Clock()
         budget = run.env_steps
         self.iteration_steps = algo.rollout_length(cfg) * collector.n_envs
@@ -100,6 +101,8 @@ class Trainer:
             for setting in type(cfg).model_fields
             if setting in REPORTED_SETTINGS or setting in self.schedules
         }
+        self.changing = {s: metric for s, metric in self.reported.items() if s in self.schedules}
+        self.in_force = hyperparameters_in_force(self.cfg_now, self.reported)
         self.evaluation: Evaluation | None = None  # the newest
         self._unplayed: Any = None  # states of the evaluation's environments before their first use
         self.stop_reason: str | None = None
@@ -165,10 +168,8 @@ class Trainer:
             clock.iterations += 1
             self._guard(updated, learner.updates - updates_before)
             recorder.add_episodes(self.collector.take_episodes())
-            recorder.add(rolled)
-            recorder.add(updated)
-            recorder.add(hyperparameters_in_force(cfg, self.reported))
-            recorder.add({"train/cnt/iterations": clock.iterations})
+            in_force = hyperparameters_in_force(cfg, self.changing)
+            recorder.add({**rolled, **updated, **self.in_force, **in_force})
             self._call("on_iteration", updated)
 
     def _collect_and_update(self, cfg: Any) -> tuple[dict[str, float], dict[str, float]]:
@@ -230,6 +231,7 @@ class Trainer:
                     "env_steps": self.clock.env_steps,
                     "updates": self.learner.updates,
                     "wall_seconds": round(self.wall_seconds(), 3),
+                    "train/cnt/iterations": self.clock.iterations,
                 }
             )
             self._call("on_row", row)
@@ -313,13 +315,16 @@ class Trainer:
                     -self.cfg_run.keep_checkpoints :
                 ]
             self._save_requested, self._saved_at, self._saved_time = False, clock.env_steps, now
-            if durable:
-                self.writer.sync()
             offsets = self.writer.offsets()
             segments = self.memory.seal()
-            state = self._state()
             path = save_checkpoint(
-                self.writer.path, clock.env_steps, *state, offsets, durable, segments
+                self.writer.path,
+                clock.env_steps,
+                *self._state(),
+                offsets,
+                durable,
+                segments,
+                self.writer.syncs(),
             )
             if durable:
                 self._durable, self._durable_time = [clock.env_steps], now
@@ -400,7 +405,10 @@ class Trainer:
         return list(zip(names, self.hooks, strict=True))
 
     def _call(self, name: str, metrics: dict[str, float] | None = None) -> None:
-        listening = [m for hook in self.hooks if _overridden(m := getattr(hook, name), name)]
+        key = (name, len(self.hooks))  # which only ever grow
+        if (listening := self._listening.get(key)) is None:
+            listening = [m for hook in self.hooks if _overridden(m := getattr(hook, name), name)]
+            self._listening[key] = listening
         if not listening:
             return
         moment = Moment(

@@ -6,8 +6,8 @@ is needed and one build serves every Python of a platform.
 
 Sources are compiled in three ways:
 
-- ONCE: generators and environments, which must give the same bits everywhere: without contraction
-  of floating point, without vector extensions beyond the platform's baseline;
+- ONCE: generators, environments and text, which must give the same bits everywhere: without
+  contraction of floating point, without vector extensions beyond the platform's baseline;
 - PER_REAL: the same, but written for any real (`gae_f32`);
 - all others: on x86 for each level of vector extensions (`mlp_forward_f32_avx2`). `face.py` chooses
   the level when it loads the library, by the CPU.
@@ -36,7 +36,7 @@ HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "c"
 LIBRARY = HERE / "_native.so"
 
-ONCE = ("library.c", "rng.c", "seeding.c", "sum_tree.c", "threads.c", "env*.c")
+ONCE = ("library.c", "rng.c", "seeding.c", "sum_tree.c", "text.c", "threads.c", "env*.c")
 PER_REAL = ("gae.c", "normalise.c", "summary.c")
 REALS = {"f32": "float", "f64": "double"}
 INSTALLED = ("f32",)

@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -68,12 +68,14 @@ def save_checkpoint(
     offsets: Mapping[str, int],
     durable: bool = True,
     segments: Mapping[str, Entry] | None = None,
+    syncs: Sequence[Callable[[], None]] = (),
 ) -> Path:
     """Write a checkpoint as a whole; one with the same number is replaced only once this is done.
 
-    Durable: sync the logs and take `offsets` before calling, as the manifest must not promise bytes
-    that a power failure can take away. One that is not survives every end of the process; after a
-    power failure its hashes tell whether it is whole, and an older durable one should be kept.
+    Durable: `syncs` are called first, which make the logs durable up to `offsets`, as the manifest
+    must not promise bytes that a power failure can take away. One that is not survives every end of
+    the process; after a power failure its hashes tell whether it is whole, and an older durable one
+    should be kept.
     """
     folder = run_path / FOLDER
     target = folder / str(int(env_steps))
@@ -102,7 +104,7 @@ def save_checkpoint(
             if durable:
                 whole = [temporary / name for name in (*files, MANIFEST)]
                 names = partial(sync_folder, temporary)
-                at_once([*(partial(sync_file, path) for path in whole), names])
+                at_once([*(partial(sync_file, path) for path in whole), names, *syncs])
             if target.exists():
                 os.rename(target, folder / f".old-{int(env_steps)}")
             os.rename(temporary, target)

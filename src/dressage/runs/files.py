@@ -76,12 +76,24 @@ def sync_file(path: Path) -> None:
 
 def at_once(waits: Sequence[Callable[[], None]]) -> None:
     """Calls what waits for the disk, which takes less time for many files together."""
-    from concurrent.futures import ThreadPoolExecutor  # late: most commands write nothing
+    raised: list[BaseException] = []
 
-    if waits:
-        with ThreadPoolExecutor(len(waits)) as threads:
-            for waiting in [threads.submit(wait) for wait in waits]:
-                waiting.result()
+    def call(wait: Callable[[], None]) -> None:
+        try:
+            wait()
+        except BaseException as error:
+            raised.append(error)
+
+    # Threads by themselves: to import and start a pool of them takes longer than the disk.
+    others = [threading.Thread(target=call, args=(wait,)) for wait in waits[1:]]
+    for thread in others:
+        thread.start()
+    for wait in waits[:1]:
+        call(wait)
+    for thread in others:
+        thread.join()
+    if raised:
+        raise raised[0]
 
 
 def write_atomic(path: Path, content: bytes | str, durable: bool = True) -> None:

@@ -15,8 +15,7 @@ from __future__ import annotations
 import datetime
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -56,6 +55,8 @@ def now() -> str:
 
 def format_cell(value: Any) -> str:
     """The shortest text that reads back as the same number; nothing for None."""
+    if type(value) is float:  # as most are
+        return repr(value)
     if value is None:
         return ""
     if isinstance(value, (bool, np.bool_, int, np.integer)):
@@ -70,6 +71,7 @@ class RunWriter:
     _columns: dict[str, None]  # the names in their order, found as quickly as in a set
     _rows: list[list[Any]]  # of metrics.csv, which wait
     _episodes: list[str]  # lines of episodes.csv, which wait
+    lines: Callable[[list[list[Any]]], str]  # what makes text of rows
     _name_is_new = False  # metrics.csv was replaced, and a power failure may bring the old one back
 
     def __init__(
@@ -153,6 +155,7 @@ class RunWriter:
         self.path = path
         self._logs = {}
         self._columns, self._rows, self._episodes = {}, [], []
+        self.lines = metrics_lines
         self._lock = RunLock(path).acquire()
         for leftover in path.glob(".*.tmp"):
             leftover.unlink(missing_ok=True)
@@ -189,9 +192,12 @@ class RunWriter:
         """One line of metrics.csv; names not seen before become new last columns."""
         if "env_steps" not in row:
             raise ValueError("a row of metrics needs env_steps")
-        if not row.keys() <= self._columns.keys():
-            self._widen(sorted(row.keys() - self._columns.keys(), key=place))
-        self._rows.append([*map(row.get, self._columns)])
+        cells = [*map(row.get, self._columns)]
+        if len(cells) - cells.count(None) != len(row):  # no cell for some name, or None as a value
+            if new := row.keys() - self._columns.keys():
+                self._widen(sorted(new, key=place))
+            cells = [*map(row.get, self._columns)]
+        self._rows.append(cells)
 
     def _widen(self, new: list[str]) -> None:
         columns = dict.fromkeys(_checked([*self._columns, *new]))
@@ -244,7 +250,7 @@ class RunWriter:
         rows, self._rows = self._rows, []
         episodes, self._episodes = self._episodes, []
         if rows:
-            self._logs["metrics.csv"].write("".join(map(_metrics_line, rows)))
+            self._logs["metrics.csv"].write(self.lines(rows))
         if episodes:
             self._logs["episodes.csv"].write("".join(episodes))
 
@@ -267,11 +273,17 @@ class RunWriter:
         write_json(self.path / "status.json", {**status, "started": self._started, "time": now()})
 
     def sync(self) -> None:
+        """Makes all rows durable."""
         self.flush()
+        at_once(self.syncs())
+
+    def syncs(self) -> list[Callable[[], None]]:
+        """What makes durable what was handed to the system, to be called all at once."""
         waits = [log.sync for log in self._logs.values() if not log.durable]
-        if self._name_is_new:
-            waits.append(partial(sync_folder, self.path))
-        at_once(waits)
+        return [*waits, self._sync_name] if self._name_is_new else waits
+
+    def _sync_name(self) -> None:
+        sync_folder(self.path)
         self._name_is_new = False
 
     def offsets(self) -> dict[str, int]:
@@ -320,9 +332,9 @@ def _first_columns(table: bytes, count: int) -> bytes:
     return b"\n".join(b",".join(line.split(b",", count)[:count]) for line in lines)
 
 
-def _metrics_line(values: Iterable[Any]) -> str:
-    cells = [repr(value) if type(value) is float else format_cell(value) for value in values]
-    return ",".join(cells) + "\n"
+def metrics_lines(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows of cells as lines of CSV."""
+    return "".join(",".join(map(format_cell, row)) + "\n" for row in rows)
 
 
 def _episode_line(row: Sequence[Any]) -> str:

@@ -8,6 +8,7 @@ from dressage.errors import DressageError
 
 if TYPE_CHECKING:
     from dressage.api import (
+        batch_advice,
         compare,
         diagnose,
         evaluate,
@@ -31,6 +32,7 @@ __all__ = [
     "Group",
     "Run",
     "__version__",
+    "batch_advice",
     "compare",
     "diagnose",
     "evaluate",

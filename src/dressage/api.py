@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dressage.diagnosis.report import DiagnosisReport
     from dressage.policy import Policy
     from dressage.presets.resolve import Resolved
+    from dressage.prove.batch_report import BatchReport
     from dressage.prove.optimize import Optimization
     from dressage.prove.regress import Regression
     from dressage.prove.report import ComparisonReport
@@ -412,6 +413,30 @@ def sensitivity(
         train=train,
         say=say,
     )
+    if html is not None:
+        made.write_html(html)
+    if markdown is not None:
+        made.write_markdown(markdown)
+    return made
+
+
+def batch_advice(
+    run: str | Path | Run | Group,
+    *,
+    html: str | Path | None = None,
+    markdown: str | Path | None = None,
+    trust: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+    runs: str | Path | None = None,
+) -> BatchReport:
+    """Whether another batch size would suit a run: the gradient noise scale over training, the
+    learning rate that goes with each candidate, and its env steps a second on this machine."""
+    from dressage.runs.readers import read
+    from dressage.sensing import advise_batch
+
+    root = runs_root(runs)
+    view = read(run.path if isinstance(run, Run | Group) else run, root=root)[0]
+    made = advise_batch(view, root, trust=trust, train=train, say=say)
     if html is not None:
         made.write_html(html)
     if markdown is not None:

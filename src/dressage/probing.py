@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from dressage.assemble import make_collector, make_learner, use_threads, with_engine
@@ -34,8 +35,14 @@ def probe(
     return run_probes(subject_of(view, env, trust), say)
 
 
-def subject_of(view: RunView, env: str | None = None, trust: bool = False) -> Subject:
-    """`env`: the run's environment, named by the user, who thereby trusts it."""
+def subject_of(
+    view: RunView,
+    env: str | None = None,
+    trust: bool = False,
+    checkpoint: Path | None = None,
+) -> Subject:
+    """`env`: the run's environment, named by the user, who thereby trusts it. `checkpoint`: what
+    the algorithm begins from; the newest by default."""
     if view.library != OURS:
         if env is None:
             known = f" --env {view.env}" if view.env else " --env CartPole-v1 or module:Env"
@@ -56,7 +63,7 @@ def subject_of(view: RunView, env: str | None = None, trust: bool = False) -> Su
         resolve(config.get("env"), config.get("algo"), config, trust=trust, use_preset=False)
     except DressageError as error:  # an algorithm of the user's own, or a damaged config
         return Subject(view, recipe, why_not=str(error), settings=config)
-    latest = latest_checkpoint(view.path).path
+    latest = checkpoint or latest_checkpoint(view.path).path
 
     def practise(
         recipe: EnvRecipe, settings: Mapping[str, Any], engine: str, from_checkpoint: bool

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from dressage.errors import ConfigError
+from dressage.diagnosis.probes.gradient_noise import ADVISED, PREFERRED, measure_noise
+from dressage.errors import ConfigError, RunError
+from dressage.probing import subject_of
+from dressage.prove.batch import (
+    BatchAdvice,
+    Point,
+    batches,
+    candidate,
+    over_training,
+    patch_for,
+)
+from dressage.prove.batch_report import BatchReport, batch_report
 from dressage.prove.paired import FEWEST
 from dressage.prove.sensitivity import Sensitivity, perturbed, sensitivity
 from dressage.prove.sensitivity_report import SensitivityReport, sensitivity_report
@@ -18,6 +32,12 @@ from dressage.runs.group import Group
 from dressage.runs.run import Run
 from dressage.runs.view import RunView
 from dressage.tuning import ours, start_of
+
+CHECKPOINTS = 5  # places of a run at which its gradient is looked at
+NOISE_SECONDS = 2.0  # for each of them
+NOISE_SEED, SPEED_SEED = 8000, 8100
+ROUNDS = 3  # in which all candidates are timed, one after another
+SPEED_SECONDS = 1.0  # of each
 
 
 def sense_run(
@@ -72,3 +92,114 @@ def sense_run(
     report.write(folder)
     report.write_html(folder / "report.html")
     return report
+
+
+def advise_batch(
+    view: RunView,
+    root: Path,
+    *,
+    trust: bool,
+    train: Callable[..., Run | Group],
+    say: Callable[[str], None] = lambda line: None,
+) -> BatchReport:
+    """Trains the run's settings once more, with checkpoints on the way at which the gradient's
+    noise is measured, and times batches beside the run's own."""
+    env, algo, settings = start_of(view.env, view.algo, settings_of(ours(view)))
+    own = settings.get("batch_size")
+    if own is None:
+        raise ConfigError(
+            f"{algo} has no batch_size: it learns from its rollout whole, of n_steps x n_envs rows."
+        )
+    folder = root / f"batch-{digest([env, algo, settings])}"
+    budget = int(settings["env_steps"])
+    every = {"checkpoint_every": max(1, budget // CHECKPOINTS), "keep_checkpoints": 2 * CHECKPOINTS}
+    say(f"{folder}: one run of {budget:,} env steps, with {CHECKPOINTS} checkpoints")
+    seeds = range(NOISE_SEED, NOISE_SEED + 1)
+    copy = seeds_of(folder / "noise", {**settings, **every}, view, seeds, train)[0]
+    points = _noise_over(copy, trust, say)
+    noise = over_training(points)
+    replays = settings.get("buffer_size") is not None
+    rollout = None if replays else int(settings["n_steps"]) * int(settings["n_envs"])
+    tried = {
+        batch: patch
+        for batch in batches(int(own), rollout)
+        if (patch := valid(env, algo, settings, patch_for(batch, settings))) or batch == own
+    }
+    speeds = _timed(view, settings, tried, copy, rollout or 1, folder, train, say)
+    own_speed = float(sorted(speeds[own])[len(speeds[own]) // 2])
+    advice = BatchAdvice(
+        env, algo, int(own), str(settings["optimizer"]), replays, points, noise,
+        [
+            candidate(batch, patch, speeds[batch], int(own), own_speed, noise, replays)
+            for batch, patch in tried.items()
+        ],
+    )  # fmt: skip
+    report = batch_report(advice, view.id)
+    write_json(folder / "report.json", report.to_json())
+    report.write(folder)
+    report.write_html(folder / "report.html")
+    return report
+
+
+def _noise_over(copy: RunView, trust: bool, say: Callable[[str], None]) -> list[Point]:
+    """The noise scale of the part that is advised on, untrained and at every checkpoint."""
+    places: dict[int, Path | None] = {0: None, **Run(copy.path).checkpoints()}
+    points: list[Point] = []
+    for steps, checkpoint in places.items():
+        subject = subject_of(copy, trust=trust, checkpoint=checkpoint)
+        if subject.practise is None:
+            raise ConfigError(subject.why_not)
+        subject = replace(subject, has_checkpoint=checkpoint is not None)
+        found = measure_noise(subject, NOISE_SECONDS)
+        part = next((one for one in (ADVISED, *PREFERRED, *found) if one in found), None)
+        if part is None:
+            say(f"{steps:,} env steps: too few gradients were seen in time")
+            continue
+        points.append(Point(steps, part, found[part]))
+        value = found[part].value
+        told = f"{value:,.0f} rows" if math.isfinite(value) else "lost in noise"
+        say(f"{steps:,} env steps: noise scale of the {part} {told}")
+    if not points:
+        raise RunError(f"No gradient of {copy.id} could be measured in time.")
+    return points
+
+
+def _timed(
+    view: RunView,
+    settings: Mapping[str, Any],
+    tried: Mapping[int, Mapping[str, Any]],
+    copy: RunView,
+    rollout: int,
+    folder: Path,
+    train: Callable[..., Run | Group],
+    say: Callable[[str], None],
+) -> dict[int, list[float]]:
+    """Env steps a second of each candidate, in turn, so that a busy machine slows all alike. What
+    is timed is not kept: the next call times anew."""
+    wanted = max(8 * rollout, SPEED_SECONDS * speed_of(copy))
+    short: dict[str, Any] = {
+        "env_steps": int(min(wanted, settings["env_steps"])),
+        "eval_every": 0,
+        "final_eval_episodes": 0,
+    }
+    if "learning_starts" in settings:
+        short["learning_starts"] = min(int(settings["learning_starts"]), 100)
+    found: dict[int, list[float]] = {batch: [] for batch in tried}
+    with TemporaryDirectory(dir=folder) as place:
+        for number in range(ROUNDS):
+            say(f"timing {len(tried)} batches, round {number + 1} of {ROUNDS}")
+            for batch, patch in tried.items():
+                asked = {**settings, **short, **patch}
+                seeds = range(SPEED_SEED + number, SPEED_SEED + number + 1)
+                made = seeds_of(Path(place) / str(batch), asked, view, seeds, train)
+                found[batch].append(speed_of(made[0]))
+    return found
+
+
+def speed_of(view: RunView) -> float:
+    """Env steps a second between the first and the last row of a run."""
+    series = view["wall_seconds"]
+    if len(series.values) < 2 or series.values[-1] <= series.values[0]:
+        raise RunError(f"{view.id} is too short to be timed: it logged fewer than two rows.")
+    steps = series.env_steps[-1] - series.env_steps[0]
+    return float(steps / (series.values[-1] - series.values[0]))

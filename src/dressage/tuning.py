@@ -265,9 +265,14 @@ def _write_presets(folder: Path, made: Tuning, start: Mapping[str, Any]) -> None
 def _write_preset(
     path: Path, made: Tuning, settings: Mapping[str, Any], source: str, earned: dict[str, Any]
 ) -> None:
-    """As the presets that come with the package, with all that is not an algorithm's default."""
-    plain = resolve(made.env, made.algo, {}, use_preset=False).values()
-    changed = {name: value for name, value in settings.items() if value != plain.get(name)}
+    """As the presets that come with the package: all that is not an algorithm's default, or that
+    this environment's own preset would change beneath the file."""
+    beneath = [resolve(made.env, made.algo, {}, use_preset=one).values() for one in (False, True)]
+    changed = {
+        name: value
+        for name, value in settings.items()
+        if any(value != values.get(name) for values in beneath)
+    }
     told = {
         "env": made.env, "algo": made.algo, "source": source, "settings": changed, "earned": earned,
     }  # fmt: skip

@@ -32,7 +32,7 @@ from dressage.prove.spaces import (
 )
 from dressage.prove.tune import Final, Look, Timer, Tuning, affordable, finalists, reserved, tune
 from dressage.runs.view import RunView, Series
-from dressage.tuning import Watch, start_of
+from dressage.tuning import Watch, _write_presets, start_of
 
 TASKS = {
     "ppo": "CartPole-v1", "a2c": "CartPole-v1", "dqn": "CartPole-v1", "rainbow": "CartPole-v1",
@@ -344,7 +344,8 @@ def test_a_run_is_tuned_from_its_prescriptions(real: tuple[Path, Any, list[str]]
     assert [one.origin for one in made.trials][:2] == ["start", "prescribed"]
     preset = yaml.safe_load(report.preset.read_text())
     assert preset["settings"]["learning_rate"] != 1e-6 and preset["earned"]["verdict"] == "proven"
-    values = dressage.resolve_config(config=report.preset, preset=False).values()
+    # as `dressage train --config` reads it: over the preset of this environment
+    values = dressage.resolve_config(config=report.preset).values()
     assert {name: values[name] for name in made.patch} == made.patch and values["env_steps"] == 6144
     (kept,) = record.read(root / record.FILE)
     assert kept.verdict == "proven" and kept.patch == made.winner
@@ -393,6 +394,15 @@ def test_a_single_seed_is_watched_too(tmp_path: Path) -> None:
     watch = Watch(lambda rung, value: rung == 3, "return", 100_000, 1)
     run = dressage.train("CartPole-v1", eval_every=0, runs=tmp_path, hooks=[watch])
     assert run.status == "stopped" and run.metrics()["env_steps"][-1] < 50_000
+
+
+def test_a_preset_file_wins_over_the_preset_that_comes_with_the_package(tmp_path: Path) -> None:
+    """CartPole's has batch_size=256; the algorithm's default, 64, must then stand in the file."""
+    made = Tuning("CartPole-v1", "ppo", "frames", 2)
+    _, _, start = start_of("CartPole-v1", "ppo", {})
+    _write_presets(tmp_path, made, start | {"batch_size": 64})
+    values = dressage.resolve_config(config=tmp_path / "tuned.yaml").values()
+    assert {name: values[name] for name in start} == start | {"batch_size": 64}
 
 
 # -- bad input ------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,12 @@ from dressage.ui.cli.options import (
     MarkdownOption,
     RunArgument,
     RunsOption,
+    TrustOption,
 )
+
+if TYPE_CHECKING:
+    from dressage.prove.batch_report import BatchReport
+    from dressage.prove.sensitivity_report import SensitivityReport
 
 
 def sensitivity(
@@ -25,9 +30,17 @@ def sensitivity(
     minutes: Annotated[
         float | None, typer.Option(help="Time after which nothing new is begun.")
     ] = None,
+    batch: Annotated[
+        bool,
+        typer.Option(
+            "--batch",
+            help="Instead: advice on the batch size, from gradient noise and measured speed.",
+        ),
+    ] = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
     runs: RunsOption = None,
+    trust: TrustOption = False,
     json: JsonOption = False,
 ) -> None:
     """Tell which settings matter for a run: each is halved and doubled, on the same seeds.
@@ -39,16 +52,16 @@ def sensitivity(
     from dressage.ui.diagnosis import print_report
 
     console = console_for(json)
-    report = api.sensitivity(
-        run,
-        settings or None,
-        seeds=seeds,
-        minutes=minutes,
-        html=html,
-        markdown=markdown,
-        say=lambda line: console.print(line, soft_wrap=True, markup=False),
-        runs=runs,
-    )
+
+    def say(line: str) -> None:
+        console.print(line, soft_wrap=True, markup=False)
+
+    report: BatchReport | SensitivityReport
+    shared: dict[str, Any] = {"html": html, "markdown": markdown, "say": say, "runs": runs}
+    if batch:
+        report = api.batch_advice(run, trust=trust, **shared)
+    else:
+        report = api.sensitivity(run, settings or None, seeds=seeds, minutes=minutes, **shared)
     print_report(console, report)
     if json:
         emit(report.to_json())

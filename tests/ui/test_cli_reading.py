@@ -178,7 +178,7 @@ def test_completion_is_cheap(trained: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert complete_envs("no such") == []
 
 
-# Not pydantic: typer checks a command's arguments with it.
+# Typer checks a command's arguments with pydantic; the quick ones do without.
 HEAVY = ("torch", "numpy", "gymnasium", "rich", "yaml", "scipy", "pandas")
 
 
@@ -189,6 +189,7 @@ HEAVY = ("torch", "numpy", "gymnasium", "rich", "yaml", "scipy", "pandas")
         (["train", "--help"], HEAVY),
         (["runs"], ("torch", "gymnasium", "scipy", "pandas")),
         (["report"], ("torch", "gymnasium", "scipy.stats", "pandas")),
+        (["diagnose"], ("torch", "gymnasium", "scipy.stats", "pandas", "pydantic")),
         (["config", "CartPole-v1"], ("torch", "scipy", "pandas")),
         (["explain", "lr"], ("torch", "scipy", "pandas")),
         (["presets"], ("torch", "gymnasium", "numpy", "scipy", "pandas")),

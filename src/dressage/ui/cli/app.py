@@ -24,9 +24,11 @@ from dressage.ui.cli.commands import (
     tune,
     verify,
 )
+from dressage.ui.cli.quick import QuickCommand, QuickGroup
 
 # rich_markup_mode=None: help drawn by rich takes 0.13 s more, half of which is importing it.
 app = typer.Typer(
+    cls=QuickGroup,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -58,7 +60,7 @@ def dressage(
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
-app.command("diagnose")(diagnose.diagnose)
+app.command("diagnose", cls=QuickCommand)(diagnose.diagnose)
 app.command("compare")(compare.compare)
 app.command("verify")(verify.verify)
 app.command("optimize")(optimize.optimize)

@@ -159,6 +159,7 @@ def report(
 ) -> Report:
     """Describes and diagnoses a run of ours: writes report.md beside it, and one self-contained
     HTML page where `html` says so."""
+    from dressage.diagnosis import record
     from dressage.diagnosis.report import examine_set
     from dressage.reporting import report as describe
     from dressage.reporting.source import view_of
@@ -166,7 +167,8 @@ def report(
     found = _named(run, runs)[0]
     if not found.members:  # a group that has not begun
         return describe(found, html=html)
-    made = examine_set([view_of(member) for member in found.members])
+    views = [view_of(member) for member in found.members]
+    made = examine_set(views, verified=record.known(runs_root(runs)))
     made.write(found.path)
     if html is not None:
         made.write_html(html)
@@ -196,6 +198,7 @@ def diagnose(
     Runs of ours get their report.md as well; into the folders of other libraries nothing is ever
     written.
     """
+    from dressage.diagnosis import record
     from dressage.diagnosis.report import examine
     from dressage.runs.readers import read
 
@@ -217,7 +220,7 @@ def diagnose(
         from dressage.probing import probe as run_probes
 
         prober = partial(run_probes, env=env, trust=trust, say=say)
-    made = examine(views, prober)
+    made = examine(views, prober, record.known(root))
     for place, one in enumerate(made):
         if one.folder is not None:
             one.write(one.folder)

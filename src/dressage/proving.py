@@ -11,11 +11,12 @@ from typing import Any
 import yaml
 
 from dressage.core.hooks import Hook
+from dressage.diagnosis import record
 from dressage.diagnosis.diagnose import diagnose_seeds
 from dressage.errors import ConfigError, RunError
 from dressage.presets.resolve import read_config_file, resolve, unaliased
-from dressage.prove import record, sb3
 from dressage.prove import regress as regressions
+from dressage.prove import sb3
 from dressage.prove.optimize import Candidate, Optimization, candidates, optimize
 from dressage.prove.regress import Measured, Regression, measured
 from dressage.prove.verify import PATCHED, Goal, Verification, verify

@@ -13,10 +13,10 @@ import numpy as np
 import yaml
 
 from dressage.core.hooks import Hook, MemberState, Moment
+from dressage.diagnosis import record
 from dressage.envs.process import available_cores
 from dressage.errors import ConfigError
 from dressage.presets.resolve import resolve, unaliased
-from dressage.prove import record
 from dressage.prove.measures import RETURN, area, final_return
 from dressage.prove.search import RUNGS, Search
 from dressage.prove.spaces import Patch, near, space_of, valid

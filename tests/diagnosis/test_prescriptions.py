@@ -11,6 +11,7 @@ import pytest
 from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.prescriptions import FIXES, prescribe, tuned
 from dressage.diagnosis.prescriptions.valid import RANGES, valid
+from dressage.diagnosis.record import Verified
 from dressage.presets.resolve import resolve
 from dressage.runs.metrics import describe
 from dressage.runs.view import RunView, Series
@@ -113,3 +114,21 @@ def test_the_preset_is_named_where_it_was_earned_and_differs() -> None:
     assert tuned(view("ppo")) is None
     run.env = "Nowhere-v0"
     assert tuned(run) is None
+
+
+def test_measured_effects_take_the_place_of_guesses() -> None:
+    told = {"library": "dressage", "patch": {}, "goal": "frames", "seeds": 8, "p": 0.01}
+    rest = {"final": (1.0, 0.0, 2.0), "env_steps": 1e5, "seconds": 1.0, "verdict": "proven"}
+    done = Verified(
+        env="CartPole-v1", algo="ppo", cause="lr-too-high", steps_ratio=(0.5, 0.4, 0.6),
+        **told, **rest,
+    )  # fmt: skip
+    run = view("ppo", learning_rate=0.05)
+    guess = prescribe("lr-too-high", run, [], "medium")
+    assert "guess" in guess.expected_effect and guess.priority == "medium"
+    measured = prescribe("lr-too-high", run, [], "medium", [done])
+    assert measured.expected_effect == (
+        "env steps to the threshold 0.50 times (measured; proven in 1 of 1 verdict)"
+    )
+    assert measured.priority == "high"
+    assert prescribe("gamma-too-low", run, [], "medium", [done]).expected_effect.endswith("(guess)")

@@ -10,7 +10,7 @@ import numpy as np
 import yaml
 
 import dressage
-from dressage.prove import record
+from dressage.diagnosis import record
 from dressage.prove.optimize import Candidate, candidates, optimize
 from dressage.runs.view import RunView, Series
 

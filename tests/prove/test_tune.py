@@ -15,9 +15,9 @@ import yaml
 
 import dressage
 from dressage.core.hooks import MemberState
+from dressage.diagnosis import record
 from dressage.errors import ConfigError, DressageError
 from dressage.presets.resolve import resolve
-from dressage.prove import record
 from dressage.prove.looks import PLANNED
 from dressage.prove.search import Search, Tried
 from dressage.prove.spaces import (
@@ -33,6 +33,7 @@ from dressage.prove.spaces import (
 from dressage.prove.tune import Final, Look, Timer, Tuning, affordable, finalists, reserved, tune
 from dressage.runs.view import RunView, Series
 from dressage.tuning import Watch, _write_presets, start_of
+from dressage.ui.cli.main import main
 
 TASKS = {
     "ppo": "CartPole-v1", "a2c": "CartPole-v1", "dqn": "CartPole-v1", "rainbow": "CartPole-v1",
@@ -254,7 +255,7 @@ def test_where_nothing_is_better_nothing_is_claimed() -> None:
 def test_an_interruption_loses_nothing_but_the_trial_it_fell_into(tmp_path: Path) -> None:
     cut = World(stop_at=7)
     made = tuned(cut, search_in(tmp_path), trials=12)
-    assert "interrupted" in made.ended and len(made.trials) == 6
+    assert made.interrupted and "interrupted" in made.ended and len(made.trials) == 6
     search = search_in(tmp_path)
     search.forget_unfinished()
     world = World()
@@ -364,6 +365,26 @@ def test_the_same_command_again_shows_the_same(real: tuple[Path, Any, list[str]]
     assert again.tuning.winner == report.tuning.winner
     assert again.tuning.verification.last == report.tuning.verification.last
     assert len(record.read(root / record.FILE)) == 1
+
+
+def test_the_command_ends_in_json_and_in_what_to_type(
+    real: tuple[Path, Any, list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, report, _ = real
+    run = next(path for path in root.iterdir() if path.name.startswith("cartpole"))
+    words = ["tune", "--from", run, "--trials", 3, "--goal", "return", "--runs", root, "--json"]
+    with pytest.raises(SystemExit) as ended:
+        main([str(word) for word in words])
+    assert not ended.value.code
+    said = capsys.readouterr()
+    assert json.loads(said.out.splitlines()[-1])["patch"] == report.tuning.patch
+    assert f"run it: dressage train --config {report.preset}" in said.err
+
+
+def test_the_command_without_a_limit_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["tune", "CartPole-v1:ppo"])
+    assert ended.value.code == 2 and "--minutes 30" in capsys.readouterr().err
 
 
 def test_a_group_ends_where_its_watch_says_so(tmp_path: Path) -> None:

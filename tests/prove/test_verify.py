@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import dressage
+from dressage.diagnosis import record
+from dressage.diagnosis.record import Verified, expected_effect
 from dressage.errors import ConfigError, RunError
-from dressage.prove import record
 from dressage.prove.looks import PLANNED
-from dressage.prove.record import Verified, expected_effect
 from dressage.prove.verify import FIRST_SEED, verify
 from dressage.runs.view import RunView, Series
 
@@ -114,9 +114,10 @@ def test_the_record_keeps_every_verdict_and_survives_a_cut(tmp_path: Path) -> No
 def test_effects_of_similar_settings_count_most() -> None:
     entries = [entry(steps_ratio=(0.5, 0, 1)), entry(algo="dqn", env="X", steps_ratio=(0.9, 0, 1))]
     found = expected_effect(entries, "lr-too-high", "ppo", "CartPole-v1")
-    assert found is not None and found["n"] == 2
+    assert found is not None and found.n == 2
     # weights 1 and 0.3 * 0.5
-    assert found["steps_ratio"] == pytest.approx((0.5 + 0.15 * 0.9) / 1.15)
+    assert found.steps_ratio == pytest.approx((0.5 + 0.15 * 0.9) / 1.15)
+    assert "0.55 times (measured, 0.50 to 0.90; proven in 2 of 2 verdicts)" in found.says
     assert expected_effect(entries, "gamma-too-low", "ppo", None) is None
 
 

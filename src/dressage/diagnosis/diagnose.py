@@ -15,6 +15,7 @@ from dressage.diagnosis.look import FEWEST, median, part, returns, thin
 from dressage.diagnosis.prescriptions import MOST, Prescription, prescribe, tuned
 from dressage.diagnosis.probes.about import separating_probes
 from dressage.diagnosis.probes.result import ProbeResult, joined
+from dressage.diagnosis.record import Verified
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Finding, Rule, Severity
 from dressage.runs.view import RunView
@@ -83,18 +84,25 @@ class Looked(NamedTuple):
 
 
 def diagnose(
-    run: RunView, rates: Rates | None = None, probes: Sequence[ProbeResult] = ()
+    run: RunView,
+    rates: Rates | None = None,
+    probes: Sequence[ProbeResult] = (),
+    verified: Sequence[Verified] = (),
 ) -> Diagnosis:
     """Symptoms, causes by probability, and what to change."""
-    return diagnose_seeds([run], rates, probes)
+    return diagnose_seeds([run], rates, probes, verified)
 
 
 def diagnose_seeds(
-    runs: Sequence[RunView], rates: Rates | None = None, probes: Sequence[ProbeResult] = ()
+    runs: Sequence[RunView],
+    rates: Rates | None = None,
+    probes: Sequence[ProbeResult] = (),
+    verified: Sequence[Verified] = (),
 ) -> Diagnosis:
     """One diagnosis of several runs of one setting, which are taken to share their cause.
 
-    `probes`: what was measured on the first of them, which re-ranks the causes.
+    `probes`: what was measured on the first of them, which re-ranks the causes. `verified`: fixes
+    whose effects were measured.
     """
     rates = rates or shipped_rates()
     looked = [look_at(run, rates) for run in runs]
@@ -116,7 +124,7 @@ def diagnose_seeds(
         verdict=verdict,
         causes=ranked,
         symptoms=sorted(findings.values(), key=lambda f: ORDER.index(_rule(f.rule).severity)),
-        prescriptions=_prescriptions(first, ranked, findings),
+        prescriptions=_prescriptions(first, ranked, findings, verified),
         not_visible=[f"{m.metric}: {m.how}" for m in first.not_visible()],
         notes=list(
             dict.fromkeys([*_notes(runs), *(says for one in looked for says in one.failed)])
@@ -246,14 +254,17 @@ def _speaks_for(cause: str, findings: Mapping[str, Finding]) -> list[str]:
 
 
 def _prescriptions(
-    run: RunView, ranked: list[RankedCause], findings: Mapping[str, Finding]
+    run: RunView,
+    ranked: list[RankedCause],
+    findings: Mapping[str, Finding],
+    verified: Sequence[Verified],
 ) -> list[Prescription]:
     asked = []
     for cause in ranked[:MOST]:
         own = [found for id, found in findings.items() if cause.id in _rule(id).expected]
         severities = [_rule(found.rule).severity for found in own]
         worst: Severity = min(severities, key=ORDER.index, default="medium")
-        asked.append(prescribe(cause.id, run, own, worst))
+        asked.append(prescribe(cause.id, run, own, worst, verified))
     preset = tuned(run) if asked else None
     return asked if preset is None else [*asked, preset]
 

@@ -1,17 +1,18 @@
 """What to change, cause by cause: settings in our words, turned into the run's own.
 
-A patch is built from the numbers of the run and checked before it is shown. Expected effects are
-ranges marked `guess` until the record of verified fixes has measured them.
+A patch is built from the numbers of the run and checked before it is shown. Expected effects come
+from the record of verified fixes, and are ranges marked `guess` where it has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dressage.diagnosis.prescriptions import optimisation, surroundings, values
 from dressage.diagnosis.prescriptions.fix import Fix, Patch, same
 from dressage.diagnosis.prescriptions.valid import valid
+from dressage.diagnosis.record import Effect, Verified, expected_effect
 from dressage.diagnosis.rule import Finding, Severity
 from dressage.errors import ConfigError
 from dressage.runs.view import RunView
@@ -39,8 +40,14 @@ class Prescription:
     ours: Patch = field(default_factory=dict)  # the same patch in our words
 
 
-def prescribe(cause: str, run: RunView, findings: list[Finding], worst: Severity) -> Prescription:
-    """The change that a cause asks for in this run."""
+def prescribe(
+    cause: str,
+    run: RunView,
+    findings: list[Finding],
+    worst: Severity,
+    verified: Sequence[Verified] = (),
+) -> Prescription:
+    """The change that a cause asks for in this run. `verified`: what fixes have done so far."""
     fix = FIXES[cause]
     ours: Patch = {}
     if fix.make is not None:
@@ -49,18 +56,28 @@ def prescribe(cause: str, run: RunView, findings: list[Finding], worst: Severity
         except (ConfigError, ArithmeticError, LookupError, TypeError, ValueError):
             # the config says too little, or something odd
             ours = {}
+    effect = expected_effect(verified, cause, run.algo, run.env) if ours else None
     watch = f", and watch {run.own_name(fix.watch)}" if fix.watch else ""
     return Prescription(
         cause=cause,
         patch={run.own_setting(name): value for name, value in ours.items()},
         advice=fix.advice,
         rationale=" ".join(finding.says for finding in findings[:2]),
-        expected_effect=PRIORITIES[worst],
+        expected_effect=PRIORITIES[worst] if effect is None else effect.says,
         risk=fix.risk,
-        priority=worst,
+        priority=worst if effect is None else _priority(worst, effect),
         verify=f"train it again on several seeds{watch}",
         ours=ours,
     )
+
+
+def _priority(worst: Severity, effect: Effect) -> Severity:
+    """What was measured decides, but for what keeps a run from converging at all."""
+    if worst == "critical":
+        return worst
+    if effect.steps_ratio < 0.7:
+        return "high"
+    return "medium" if effect.steps_ratio < 0.9 else "low"
 
 
 def tuned(run: RunView) -> Prescription | None:

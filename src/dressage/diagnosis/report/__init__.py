@@ -19,6 +19,7 @@ import numpy as np
 from dressage.diagnosis.analyses import Analyses, analyse
 from dressage.diagnosis.diagnose import Diagnosis, diagnose_seeds
 from dressage.diagnosis.probes.result import ProbeResult
+from dressage.diagnosis.record import Verified
 from dressage.diagnosis.report.bottlenecks import bottlenecks, headline
 from dressage.diagnosis.report.key_metrics import analysis_blocks, phase_marks, seed_blocks
 from dressage.diagnosis.report.next_actions import next_actions
@@ -59,16 +60,20 @@ class DiagnosisReport(Report):
         return {"format": FORMAT, **self.diagnosis.to_json(), "analyses": analyses}
 
 
-def examine(views: Sequence[RunView], probe: Probe | None = None) -> list[DiagnosisReport]:
+def examine(
+    views: Sequence[RunView], probe: Probe | None = None, verified: Sequence[Verified] = ()
+) -> list[DiagnosisReport]:
     """One report for each setting among these runs; runs of one setting count as its seeds.
 
-    `probe`: what is measured with the first run of each setting, beside its log.
+    `probe`: what is measured with the first run of each setting, beside its log. `verified`: fixes
+    whose effects were measured.
     """
     settings: dict[str, list[RunView]] = {}
     for view in views:
         settings.setdefault(_setting(view), []).append(view)
     return [
-        examine_set(runs, probe(runs[0]) if probe is not None else ()) for runs in settings.values()
+        examine_set(runs, probe(runs[0]) if probe is not None else (), verified)
+        for runs in settings.values()
     ]
 
 
@@ -81,13 +86,17 @@ def _setting(view: RunView) -> str:
     )
 
 
-def examine_set(views: Sequence[RunView], probes: Sequence[ProbeResult] = ()) -> DiagnosisReport:
+def examine_set(
+    views: Sequence[RunView],
+    probes: Sequence[ProbeResult] = (),
+    verified: Sequence[Verified] = (),
+) -> DiagnosisReport:
     """Runs that are seeds of one setting, or a single run."""
     views = [_bounded(view) for view in views]
     name, folder = _name_and_folder(views)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # means of nothing are not known: nan
-        diagnosis = replace(diagnose_seeds(views, probes=probes), run=name)
+        diagnosis = replace(diagnose_seeds(views, probes=probes, verified=verified), run=name)
         analyses = [analyse(view) for view in views]
     return DiagnosisReport(
         document=_document(views, name, diagnosis, analyses),

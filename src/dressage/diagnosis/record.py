@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,11 @@ def add(folder: Path, verified: Verified) -> None:
         sync_file(path)
 
 
+def known(root: Path | None = None) -> list[Verified]:
+    """What ships, and what was verified in this folder of runs."""
+    return read(SHIPPED, *([root / FILE] if root is not None else []))
+
+
 def read(*files: Path) -> list[Verified]:
     """All lines that can be read; a cut-off last one is left out."""
     return [entry for file in files if file.is_file() for entry in _entries(file)]
@@ -90,19 +96,42 @@ def similar(
     return sorted(found, key=lambda item: -item[0])
 
 
+@dataclass(frozen=True)
+class Effect:
+    """What a fix has done where it was tried, weighted to settings like this one."""
+
+    steps_ratio: float  # env steps to the threshold, with it over without it
+    low: float  # the least and the greatest of the verdicts
+    high: float
+    n: int  # verdicts
+    proven: int
+
+    @property
+    def says(self) -> str:
+        spread = f", {self.low:.2f} to {self.high:.2f}" if self.n > 1 else ""
+        return (
+            f"env steps to the threshold {self.steps_ratio:.2f} times (measured{spread}; proven in "
+            f"{self.proven} of {self.n} {'verdict' if self.n == 1 else 'verdicts'})"
+        )
+
+
 def expected_effect(
     entries: Iterable[Verified], cause: str, algo: str | None, env: str | None
-) -> Mapping[str, float] | None:
-    """Weighted mean ratio of env steps to the threshold, its range, and from how many verdicts."""
-    found = similar(entries, cause, algo, env)
+) -> Effect | None:
+    """The weighted mean over the verdicts on fixes of a cause; None where there is none."""
+    found = [
+        (weight, entry)
+        for weight, entry in similar(entries, cause, algo, env)
+        if math.isfinite(entry.steps_ratio[0])
+    ]
     if not found:
         return None
     total = sum(weight for weight, _ in found)
     ratios = [entry.steps_ratio[0] for _, entry in found]
-    return {
-        "steps_ratio": sum(w * e.steps_ratio[0] for w, e in found) / total,
-        "low": min(ratios),
-        "high": max(ratios),
-        "n": float(len(found)),
-        "proven": sum(entry.verdict == "proven" for _, entry in found) / len(found),
-    }
+    return Effect(
+        steps_ratio=sum(weight * entry.steps_ratio[0] for weight, entry in found) / total,
+        low=min(ratios),
+        high=max(ratios),
+        n=len(found),
+        proven=sum(entry.verdict == "proven" for _, entry in found),
+    )

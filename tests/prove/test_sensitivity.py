@@ -14,10 +14,18 @@ import numpy as np
 import pytest
 
 import dressage
-from dressage.errors import ConfigError
+from dressage.errors import ConfigError, RunError
 from dressage.prove.optimize import OutOfTime
 from dressage.prove.paired import blocks_differ, paired_shift
-from dressage.prove.sensitivity import FIRST_SEED, Sensitivity, perturbed, said, sensitivity
+from dressage.prove.sensitivity import (
+    FIRST_SEED,
+    Change,
+    Sensed,
+    Sensitivity,
+    perturbed,
+    said,
+    sensitivity,
+)
 from dressage.prove.sensitivity_report import sensitivity_report
 from dressage.prove.spaces import Knob, valid
 from dressage.reporting.document import Bar, Tornado
@@ -138,6 +146,14 @@ def test_what_matters_comes_first_and_the_rest_is_told_honestly(found: Sensitivi
     )
 
 
+def test_a_hint_is_called_a_hint() -> None:
+    shift = paired_shift(np.arange(1.0, 9.0))
+    change = Change(2, shift, shift)
+    one = Sensed("x", 1, [change], p=(0.02, 0.5), adjusted=(0.12, 1.0))
+    assert one.hints and not one.matters and said(one, 8).startswith("a hint")
+    assert not Sensed("x", 1, [change], (0.02, 0.5), (0.04, 1.0)).hints
+
+
 def test_all_values_share_their_seeds() -> None:
     world = World()
     sensed(world, 6)
@@ -156,6 +172,14 @@ def test_what_there_was_no_time_for_is_named(error: type[BaseException]) -> None
     assert [one.setting for one in made.found] == ["learning_rate"]
     assert made.left == ["gamma", "n_epochs"] and "goes on from here" in made.says
     assert sensed(World(0, error))[0].says.startswith("Not tried: learning_rate, gamma, n_epochs (")
+
+
+def test_seeds_without_a_return_are_told_so() -> None:
+    made = Sensitivity("CartPole-v1", "ppo", 6, 100)
+    with pytest.raises(RunError, match="logged no return"):
+        sensitivity(
+            made, SETTINGS, ASKED, lambda _, seeds: [RunView(Path("x"), "x", "dressage")], budget=9
+        )
 
 
 def test_progress_has_an_estimate_of_the_time_left() -> None:

@@ -66,9 +66,10 @@ def _candidates(advice: BatchAdvice) -> list[Block]:
         f"The rate goes {advice.rule}. Env steps a second were measured here, the candidates in "
         f"turn. Env steps needed follow the {follows} of McCandlish et al. 2018, equation 2.11, "
         "over the range of the measured noise; both are times the run's own. A model: what counts "
-        "is what `dressage verify` finds."
+        "is what "
     )
-    return [Table(header, table, numeric=[0, 2]), Paragraph(said)]
+    told = Paragraph((said, Code("dressage verify"), " finds."))
+    return [Table(header, table, numeric=[0, 2]), told]
 
 
 def _row(one: Candidate, advice: BatchAdvice) -> list[Words]:

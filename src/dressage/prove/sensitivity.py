@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from dressage.errors import RunError
 from dressage.math.summary import Float64s
 from dressage.prove.looks import ALPHA
-from dressage.prove.measures import area, final_return
+from dressage.prove.measures import area, final_return, return_series
 from dressage.prove.optimize import OutOfTime
 from dressage.prove.paired import Shift, blocks_differ, paired_shift
 from dressage.prove.permutation import holm
@@ -48,6 +49,11 @@ class Sensed:
         return min(self.adjusted) <= ALPHA
 
     @property
+    def hints(self) -> bool:
+        """By itself it would count; among so many tests it does not."""
+        return min(self.p) <= ALPHA and not self.matters
+
+    @property
     def size(self) -> float:
         """The largest effect on the mean return over the run."""
         return max(abs(one.area.value) for one in self.changes)
@@ -69,13 +75,17 @@ class Sensitivity:
     found: list[Sensed] = field(default_factory=list)  # those that matter first, by size
     left: list[str] = field(default_factory=list)  # settings for which there was no time
     ended: str = ""
+    interrupted: bool = False
     seconds: float = 0.0
 
     @property
     def says(self) -> str:
         matter = [one.setting for one in self.found if one.matters]
-        rest = [one.setting for one in self.found if not one.matters]
+        hints = [one.setting for one in self.found if one.hints]
+        rest = [one.setting for one in self.found if not one.matters and not one.hints]
         told = [f"What matters here: {', '.join(matter) or 'nothing that was tried'}."]
+        if hints:
+            told.append(f"Perhaps: {', '.join(hints)}.")
         if rest:
             told.append(f"No effect was seen with {self.seeds} seeds: {', '.join(rest)}.")
         if self.left:
@@ -137,7 +147,7 @@ def sensitivity(
     except OutOfTime:
         made.ended = "the time is up; the same command with a larger --minutes goes on from here"
     except KeyboardInterrupt:
-        made.ended = "interrupted; the same command goes on from here"
+        made.interrupted, made.ended = True, "interrupted; the same command goes on from here"
     flat = holm([p for one in made.found for p in one.p])
     pairs = zip(flat[::2], flat[1::2], strict=True)
     made.found = [
@@ -149,6 +159,11 @@ def sensitivity(
 
 
 def _measured(views: Sequence[RunView], budget: int) -> tuple[Float64s, Float64s]:
+    if silent := [view.id for view in views if not return_series(view)]:
+        raise RunError(
+            f"{silent[0]} logged no return, of which the effect of a setting is told: no episode "
+            "ended. Start from a longer run."
+        )
     return (
         np.array([area(view, budget) for view in views]),
         np.array([final_return(view) for view in views]),
@@ -183,10 +198,13 @@ def _told(knob: Knob, patch: Patch) -> Any:
 
 def said(one: Sensed, seeds: int) -> str:
     """What can be said of a setting, and no more."""
-    if not one.matters:
+    bound = f"an effect of up to {one.bound:.3g} cannot be excluded"
+    if one.hints:
         return (
-            f"no effect seen with {seeds} seeds; an effect of up to {one.bound:.3g} cannot be "
-            "excluded"
+            f"a hint, which does not outlast the correction (p {min(one.adjusted):.2g}): more "
+            f"seeds would tell; {bound}"
         )
+    if not one.matters:
+        return f"no effect seen with {seeds} seeds; {bound}"
     which = "mean return over the run" if one.adjusted[0] <= ALPHA else "final return"
     return f"matters for the {which} (p {min(one.adjusted):.2g}, corrected)"

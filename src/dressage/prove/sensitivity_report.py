@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from dressage.prove.paired import Shift
-from dressage.prove.sensitivity import Sensed, Sensitivity, said
-from dressage.prove.settings import EFFECTS
+from dressage.prove.sensitivity import Sensitivity, said
 from dressage.reporting import Report
 from dressage.reporting.document import (
     Bar,
     Block,
     Code,
     Document,
+    Fold,
     Paragraph,
     Section,
     Strong,
@@ -69,8 +69,8 @@ def tornado(made: Sensitivity) -> Tornado:
         for one in made.found
         for change in one.changes
     ]
-    title = "Effect on the mean return over the run, 95 % interval"
-    return Tornado(title, "change of the mean return; filled: proven after correction", bars)
+    title = "Effect on the mean return over the run (95 % interval; filled: proven)"
+    return Tornado(title, "change of the mean return", bars)
 
 
 def short(value: Any) -> str:
@@ -79,10 +79,20 @@ def short(value: Any) -> str:
 
 
 def _effects(made: Sensitivity) -> list[Block]:
-    rows: list[list[Words]] = []
-    for one in made.found:
-        rows += _rows(one, made.seeds)
-    header = ["setting", "value", "mean return over the run", "final return", ""]
+    verdicts: list[list[Words]] = [
+        [(Code(one.setting),), (Code(short(one.own)),), said(one, made.seeds)] for one in made.found
+    ]
+    rows: list[list[Words]] = [
+        [
+            (Code(one.setting),),
+            (Code(short(change.value)),),
+            _shift(change.area),
+            _shift(change.final),
+        ]
+        for one in made.found
+        for change in one.changes
+    ]
+    header = ["setting", "changed to", "mean return over the run", "final return"]
     seen = made.found[0].changes[0].area.level
     told = (
         f"Changes against the run's own settings on the same {made.seeds} seeds: median of the "
@@ -91,22 +101,11 @@ def _effects(made: Sensitivity) -> list[Block]:
         "random, for both measures, corrected for their number (Holm). One setting is changed at a "
         "time: what two of them do together is not seen."
     )
-    return [Table(header, rows, numeric=[2, 3]), Paragraph(told, quiet=True)]
-
-
-def _rows(one: Sensed, seeds: int) -> list[list[Words]]:
-    what = f"{said(one, seeds)}{_meaning(one.setting) if one.matters else ''}"
-    rows: list[list[Words]] = [[(Code(one.setting),), (Code(short(one.own)),), "", "", what]]
-    for change in one.changes:
-        rows.append(
-            ["", (Code(short(change.value)),), _shift(change.area), _shift(change.final), ""]
-        )
-    return rows
-
-
-def _meaning(setting: str) -> str:
-    effect = EFFECTS.get(setting.partition(".")[0], ("", ""))[1]
-    return f"; more of it: {effect}" if effect else ""
+    return [
+        Table(["setting", "the run's", "what the seeds say"], verdicts),
+        Fold("All effects, with intervals", Table(header, rows, numeric=[2, 3])),
+        Paragraph(told, quiet=True),
+    ]
 
 
 def _shift(given: Shift) -> str:

@@ -52,6 +52,7 @@ class Tuning:
     winner: Patch | None = None  # of the race; None: none beat the start
     verification: Verification | None = None
     ended: str = ""
+    interrupted: bool = False
     seconds: float = 0.0  # of all calls
 
     @property
@@ -129,7 +130,7 @@ def tune(
             "goes on from here"
         )
     except KeyboardInterrupt:
-        made.ended = "interrupted; the same command goes on from here"
+        made.interrupted, made.ended = True, "interrupted; the same command goes on from here"
         made.trials, made.importance = search.tried(), search.importance()
     made.seconds = timer.total
     keep()

@@ -180,8 +180,12 @@ def _importance(tuning: Tuning) -> list[Block]:
     if not tuning.importance:
         return [
             Paragraph(
-                f"Fewer than {ENOUGH} trials were completed, or all came to the same: too few to "
-                "tell. `dressage sensitivity` measures it for one setting after another."
+                (
+                    f"Fewer than {ENOUGH} trials were completed, or all came to the same: too few "
+                    "to tell. ",
+                    Code("dressage sensitivity"),
+                    " measures it for one setting after another.",
+                )
             )
         ]
     most = max(tuning.importance.values()) or 1.0

@@ -38,6 +38,9 @@ CHIPS = {
     "failed": "bad",
     "crashed": "bad",
     "halted": "bad",
+    "proven": "good",
+    "not proven": "warn",
+    "worse": "bad",
 }
 POLICY = (
     f"default-src 'none'; style-src 'unsafe-inline'; script-src '{SCRIPT_HASH}'; img-src data:; "
@@ -102,7 +105,7 @@ def _block(block: Block, charts: list[Any]) -> str:
             title = f"<h3>{escape(heading)}</h3>" if heading else ""
             return f'{title}<div class="grid2">{"".join(figure(c, charts) for c in members)}</div>'
         case Tornado():
-            return f'<figure class="chart wide">{svg(block)}</figure>'
+            return f'<figure style="margin:0">{svg(block)}</figure>'
         case Fold(title, inner):
             return f"<details><summary>{escape(title)}</summary>{_block(inner, charts)}</details>"
 

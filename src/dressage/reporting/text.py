@@ -186,7 +186,7 @@ def _tornado(plot: Tornado) -> list[Line]:
     """A line for each change: to the left what it lost, to the right what it gained."""
     rows = text_rows(plot)
     widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
-    made: list[Line] = [[(f"{plot.title}, {plot.unit}", "quiet")]]
+    made: list[Line] = [[(plot.title, "quiet")]]
     for bar, (name, label, left, right, figures) in zip(plot.bars, rows, strict=True):
         role = "line" if bar.sure else "quiet"
         head = f"{name:<{widths[0]}}  {label:>{widths[1]}}  "

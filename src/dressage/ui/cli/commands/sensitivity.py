@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,10 +14,6 @@ from dressage.ui.cli.options import (
     RunsOption,
     TrustOption,
 )
-
-if TYPE_CHECKING:
-    from dressage.prove.batch_report import BatchReport
-    from dressage.prove.sensitivity_report import SensitivityReport
 
 
 def sensitivity(
@@ -56,12 +52,16 @@ def sensitivity(
     def say(line: str) -> None:
         console.print(line, soft_wrap=True, markup=False)
 
-    report: BatchReport | SensitivityReport
     shared: dict[str, Any] = {"html": html, "markdown": markdown, "say": say, "runs": runs}
     if batch:
-        report = api.batch_advice(run, trust=trust, **shared)
-    else:
-        report = api.sensitivity(run, settings or None, seeds=seeds, minutes=minutes, **shared)
+        advice = api.batch_advice(run, trust=trust, **shared)
+        print_report(console, advice)
+        if json:
+            emit(advice.to_json())
+        return
+    report = api.sensitivity(run, settings or None, seeds=seeds, minutes=minutes, **shared)
     print_report(console, report)
     if json:
         emit(report.to_json())
+    if report.sensitivity.interrupted:
+        raise typer.Exit(130)

@@ -82,3 +82,5 @@ def tune(
     console.print(f"run it: {report.command}", soft_wrap=True)
     if json:
         emit(report.to_json())
+    if report.tuning.interrupted:
+        raise typer.Exit(130)

@@ -17,6 +17,7 @@ from dressage.runs.view import Episodes, RunView, Series
 
 FEWEST = 5  # measured cells below which nothing is said
 FEW_ROWS = 50  # below which a log has surely not been thinned
+FIRST_EPISODES = 20  # of all environments together: before the first updates have changed much
 MOST_ROWS = 4000  # of a series that rules look at; longer ones are thinned once
 AGENT = re.compile(r"(agent|policy|player|team)[_ -]?\w+", re.IGNORECASE)
 RETURN = re.compile(r"(return|reward|score)", re.IGNORECASE)
@@ -81,6 +82,16 @@ def returns(run: RunView) -> Series:
     return training if training else run["val/roll/ep_rew_mean"]
 
 
+def beginning(run: RunView) -> float:
+    """The return before anything was learned: of the first episodes, or rows where those are not
+    known. A task that is learned in a twentieth of the run has no other trace of its start."""
+    first = run.episodes.returns[:FIRST_EPISODES]
+    known = first[np.isfinite(first)]
+    if len(run.episodes.returns) >= 5 * FIRST_EPISODES and len(known) >= FEWEST:
+        return float(np.median(known))
+    return start(returns(run))
+
+
 def early_spread(run: RunView) -> float:
     """Deviation of single episodes' returns in the first fifth of the run; where those are not
     known, twice that of the logged means."""
@@ -100,8 +111,11 @@ def learned(run: RunView) -> bool:
     early, late = median(series, 0.0, 0.15), median(series, 0.8, 1.0)
     if math.isnan(early) or math.isnan(late):
         return False
-    rise = late - early
-    return rise > early_spread(run) and rise > 0.5 * (float(values.max()) - early) and rises(series)
+    spread, rise = early_spread(run), late - early
+    if rise > spread and rise > 0.5 * (float(values.max()) - early) and rises(series):
+        return True
+    before = beginning(run)  # learned at once, and kept since
+    return late - before > 2.0 * spread and late - before > 0.8 * (float(values.max()) - before)
 
 
 def falls(series: Series, begin: float = 0.0, end: float = 1.0, p: float = 0.01) -> bool:

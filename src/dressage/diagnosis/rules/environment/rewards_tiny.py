@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dressage.diagnosis.look import median, returns, size
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
@@ -47,8 +49,10 @@ class RewardsTiny(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        spread, mean = size(run["train/roll/reward_std"]), size(run["train/roll/reward_mean"])
-        scale = max(spread, mean)
+        # early: a cost that is learned away is tiny in the end
+        spread, mean = run["train/roll/reward_std"], run["train/roll/reward_mean"]
+        sizes = (size(one, 0.0, late) for one in (spread, mean) for late in (0.2, 1.0))
+        scale = max((known for known in sizes if not math.isnan(known)), default=math.nan)
         if not run["train/roll/reward_std"]:
             scale = size(returns(run)) / median(run["train/roll/ep_len_mean"])
         if not 0 < scale < self.bound("scale"):

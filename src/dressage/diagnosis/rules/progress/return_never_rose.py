@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import early_spread, median, part, returns
+from dressage.diagnosis.look import beginning, early_spread, median, part, returns
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -14,11 +14,11 @@ class ReturnNeverRose(Rule):
         Nothing has been learned.
 
     Evidence
-        The median return of the last third of the run against that of the first, beside the spread
-        of single episodes at the start.
+        The median return of the last third of the run against that of the first, and against the
+        first episodes, beside the spread of single episodes at the start.
 
     Threshold and source
-        A rise below half of that spread (guess).
+        A rise below half of that spread, and from the first episodes below all of it (guess).
 
     Prescription
         See the other symptoms: this one says that there is something to find.
@@ -127,7 +127,8 @@ class ReturnNeverRose(Rule):
         if len(part(series)) < 10:
             return None
         early, late = median(series, 0.0, 0.3), median(series, 0.7)
-        if not late - early <= self.bound("deviations") * early_spread(run):
+        bound = self.bound("deviations") * early_spread(run)
+        if not late - early <= bound or late - beginning(run) > 2.0 * bound:
             return None
         return self.found(
             f"The return was {early:.4g} in the first third of the run and is {late:.4g} in the "

@@ -89,6 +89,7 @@ def optimize_run(
         threshold=threshold,
         say=say,
     )
+    made.library = view.library
     for one in made.rounds:
         if one.verification is not None and one.winner is not None:
             for cause in one.winner.causes:
@@ -98,7 +99,7 @@ def optimize_run(
         folder.mkdir(parents=True, exist_ok=True)
     final = {"env": view.env, "algo": view.algo, **settings, **made.patch}
     if view.library == sb3.LIBRARY:
-        final = sb3.job_of(view, {**settings, **made.patch})
+        final = sb3.as_config(view, {**settings, **made.patch})
     write_atomic(path, yaml.safe_dump(final, sort_keys=False))
     return made, path
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 import dressage
 from dressage.errors import ConfigError, RunError
@@ -102,6 +103,14 @@ def test_patches_are_taken_in_their_words_and_in_ours(ppo: RunView) -> None:
         sb3.checked(ppo, settings, {"ent_coef": 0.5})
     with pytest.raises(ConfigError, match="SB3 is given one of"):
         sb3.checked(ppo, settings, {"activation": "mish"})
+
+
+def test_the_result_is_a_plain_file_in_their_words(ppo: RunView) -> None:
+    told = sb3.as_config(ppo, sb3.settings_of(ppo) | {"ent_coef": 0.0})
+    again = yaml.safe_load(yaml.safe_dump(told))
+    assert again["ent_coef"] == 0.0 and again["learning_rate"] == "linear(0.001, 0)"
+    assert again["policy_kwargs"] == {"net_arch": [16, 16], "activation_fn": "ReLU"}
+    assert again["n_timesteps"] == 512 and again["algo"] == "ppo"
 
 
 def test_what_cannot_be_trained_again_says_why(ppo: RunView, tmp_path: Path) -> None:

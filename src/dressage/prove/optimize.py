@@ -63,6 +63,7 @@ class Optimization:
     ended: str = ""  # why
     seconds: float = 0.0
     env_steps: float = 0.0
+    library: str = "dressage"  # that trained the seeds
 
     @property
     def proven(self) -> bool:

@@ -32,6 +32,7 @@ ALGORITHMS = {
 PROGRAM = Path(__file__).with_name("sb3_program.py")
 PYTHON = "DRESSAGE_SB3_PYTHON"  # an interpreter that has SB3, where ours has not
 AT_ONCE = 2  # processes, each with one thread
+SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
 POINTS = 65  # of a schedule
 SHARED = ("gamma", "learning_rate")
 ON_POLICY = (
@@ -158,7 +159,7 @@ def job_of(view: RunView, settings: Mapping[str, Any]) -> dict[str, Any]:
     for name in ARGUMENTS[algo]:
         if name in settings and settings[name] is not None:
             arguments[name] = settings[name]
-    for name in ("learning_rate", "clip_range", "clip_range_vf"):
+    for name in SCHEDULED:
         if name in arguments:
             arguments[name] = points(arguments[name])
     if isinstance(arguments.get("normalize_advantage"), str):
@@ -192,6 +193,21 @@ def job_of(view: RunView, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def as_config(view: RunView, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings for a person, in SB3's words as RL-Zoo writes them; schedules in ours."""
+    job = job_of(view, settings)
+    texts = {name: settings[name] for name in job["arguments"] if name in SCHEDULED}
+    return {
+        "algo": job["algo"].lower(),
+        "env": job["env"],
+        "n_envs": job["n_envs"],
+        "n_timesteps": job["env_steps"],
+        **job["arguments"],
+        **texts,
+        **({"normalize": job["normalize"]} if job["normalize"] else {}),
+    }
+
+
 def points(value: Any) -> float | list[float]:
     """A number, or a schedule as values at even distances of progress."""
     if isinstance(value, int | float):
@@ -199,7 +215,7 @@ def points(value: Any) -> float | list[float]:
     schedule = parse_schedule(value)
     if isinstance(schedule, float):
         return schedule
-    return [schedule(place) for place in np.linspace(0.0, 1.0, POINTS)]
+    return [float(schedule(place / (POINTS - 1))) for place in range(POINTS)]
 
 
 def _epsilon(value: Any) -> dict[str, float]:

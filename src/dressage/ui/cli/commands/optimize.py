@@ -34,6 +34,8 @@ def optimize(
         runs=runs,
     )
     console.print(found.says, soft_wrap=True)
-    console.print(f"run it: dressage train --config {path}", soft_wrap=True)
+    ours = found.library == "dressage"
+    told = f"run it: dressage train --config {path}" if ours else f"the settings: {path}"
+    console.print(told, soft_wrap=True)
     if json:
         emit(found.to_json() | {"config": str(path)})

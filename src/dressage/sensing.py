@@ -21,6 +21,7 @@ from dressage.prove.batch import (
     patch_for,
 )
 from dressage.prove.batch_report import BatchReport, batch_report
+from dressage.prove.optimize import OutOfTime
 from dressage.prove.paired import FEWEST
 from dressage.prove.sensitivity import Sensitivity, perturbed, sensitivity
 from dressage.prove.sensitivity_report import SensitivityReport, sensitivity_report
@@ -76,7 +77,8 @@ def sense_run(
     timer = Timer(None if minutes is None else 60 * minutes)
 
     def timed(*args: Any, **given: Any) -> Run | Group:
-        timer.check()
+        if timer.left <= 0.0:
+            raise OutOfTime
         return train(*args, **given)
 
     def trained(chosen: Mapping[str, Any], which: range) -> list[RunView]:

@@ -107,12 +107,8 @@ def tune_settings(
     if state:
         say(f"going on after {len(search.tried())} trials")
 
-    def timed(*args: Any, **given: Any) -> Run | Group:
-        timer.check()
-        return train(*args, **given)
-
     def trained(settings: Mapping[str, Any], which: range) -> list[RunView]:
-        return seeds_of(folder / "finals" / digest(settings), settings, like, which, timed)
+        return seeds_of(folder / "finals" / digest(settings), settings, like, which, train)
 
     def try_out(patch: Patch, look: Look) -> float | None:
         settings = {**start, **patch}
@@ -230,8 +226,9 @@ class Watch(Hook):
 
 def _so_far(path: Path, end: int) -> RunView:
     """A run's returns up to some env steps."""
-    columns = Run(path).metrics(["env_steps", RETURN])
-    steps, values = columns["env_steps"], columns[RETURN]
+    columns = Run(path).metrics(["env_steps", f"{RETURN}*"])
+    steps = columns["env_steps"]
+    values = columns.get(RETURN, np.full(len(steps), np.nan))  # no episode has ended yet
     known = np.isfinite(values) & (steps <= end)
     return RunView(path, path.name, OURS, series={RETURN: Series(steps[known], values[known])})
 

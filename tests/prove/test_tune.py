@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -288,15 +289,20 @@ def test_a_second_proof_takes_other_seeds() -> None:
 def test_time_that_is_up_keeps_the_trials() -> None:
     search = in_memory()
     assert tuned(World(), search, 6).trials
-    timer = Timer(10.0, used=11.0)
-
-    class Slow(World):
-        def train(self, settings: Mapping[str, Any], seeds: range) -> list[RunView]:
-            timer.check()
-            return super().train(settings, seeds)
-
-    made = tuned(Slow(), search, None, timer=timer)
+    world = World()
+    made = tuned(world, search, None, timer=Timer(10.0, used=11.0))
     assert "no time was left" in made.says and len(made.trials) == 6
+    assert max(seed for _, seeds in world.trained for seed in seeds) < 10_000
+
+
+def test_a_proof_that_has_begun_is_finished_whatever_the_clock_says() -> None:
+    search = in_memory()
+    finals: list[Final] = []
+    first = tuned(World(), search, 6, finals)
+    finals[0] = replace(finals[0], asked=(None, 10.0))
+    again = tuned(World(), search, None, finals, Timer(10.0, used=99.0))
+    assert first.verification is not None and again.verification is not None
+    assert again.verification.last == first.verification.last
 
 
 def test_looks_and_finalists_are_what_the_time_allows() -> None:
@@ -409,6 +415,15 @@ def test_a_watch_waits_for_the_slower_seed(tmp_path: Path) -> None:
     watch = Watch(lambda rung, value: True, "frames", 1000, 2)
     states = [MemberState(i, "running", n, 1000, {}, tmp_path) for i, n in enumerate((900, 50))]
     assert watch.on_group(states) is None and watch.rung == 1
+
+
+def test_a_watch_bears_with_a_run_that_has_no_return_yet(tmp_path: Path) -> None:
+    settings = {"env_steps": 100, "learning_starts": 50, "net_arch": [8], "eval_every": 0}
+    run = dressage.train("Pendulum-v1:sac", runs=tmp_path, log_every=50, **settings)
+    assert "train/roll/ep_rew_mean" not in run.metrics()
+    watch = Watch(lambda rung, value: True, "frames", 100, 1)
+    state = MemberState(0, "running", 100, 100, {}, run.path)
+    assert watch.on_group([state]) is None and not watch.ended
 
 
 def test_a_single_seed_is_watched_too(tmp_path: Path) -> None:

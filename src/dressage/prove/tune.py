@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from dressage.errors import RunError
 from dressage.prove.looks import PLANNED
 from dressage.prove.optimize import CONFIRMING, FIRST_SEEDS, Candidate, OutOfTime, Trial, halved
@@ -23,6 +25,7 @@ from dressage.runs.view import RunView
 
 SEARCHING, RACING = 1000, 5000  # first of the seeds of trials, and of those of the race
 FINALISTS = 4
+RACE = {4: 24, 3: 18, 2: 10, 1: 4}  # runs of so many finalists and the start, by halving
 LARGEST_RESERVE = 0.6  # of the time, for race and proof
 Look = Callable[[int, float], bool]  # (tenths of the budget, value so far) -> whether to end it
 # train(settings, seeds) for whole runs; try_out(patch, look) for a trial: its score, None: pruned.
@@ -82,7 +85,10 @@ class Tuning:
 
 @dataclass
 class Timer:
-    """Seconds that were used, by earlier calls too, of those that there are."""
+    """Seconds that were used, by earlier calls too, of those that there are.
+
+    They end the search. A proof that has begun is finished: it was planned to fit.
+    """
 
     seconds: float | None  # None: no limit
     used: float = 0.0
@@ -95,10 +101,6 @@ class Timer:
     @property
     def left(self) -> float:
         return float("inf") if self.seconds is None else self.seconds - self.total
-
-    def check(self) -> None:
-        if self.left <= 0.0:
-            raise OutOfTime
 
 
 def tune(
@@ -123,7 +125,7 @@ def tune(
         if (trials, timer.seconds) not in [one.asked for one in finals]:  # else it was over
             look_around(made, search, try_out, valid, trials, timer, keep, at_once, say)
         made.trials, made.importance = search.tried(), search.importance()
-        _decide(made, start, train, trials, timer, finals, keep, threshold, say)
+        _decide(made, start, train, trials, timer, finals, keep, at_once, threshold, say)
     except OutOfTime:
         made.ended = (
             "no time was left to prove the best trial; the same command with a larger --minutes "
@@ -152,7 +154,8 @@ def look_around(
     took: list[float] = []
     while trials is None or done < trials:
         reserve = reserved(took, made.seeds, at_once, timer.seconds)
-        if timer.left <= reserve:
+        half_a_trial = sum(took) / (2 * len(took)) if took else 0.0
+        if timer.left <= reserve + half_a_trial:
             break
         began = time.monotonic()
         patch = search.ask(valid)
@@ -176,13 +179,13 @@ def look_around(
 
 
 def reserved(took: Sequence[float], seeds: int, at_once: int, seconds: float | None) -> float:
-    """Seconds of the limit that race and proof will need: 24 runs and 16, at the first trial's
-    pace, which is the start's and whole."""
+    """Seconds of the limit that race and proof will need, at the pace of the slowest trial."""
     if seconds is None:
         return 0.0
     if not took:
         return 0.25 * seconds
-    return min(LARGEST_RESERVE * seconds, (24 + 2 * PLANNED[0]) * _of_a_run(took, seeds, at_once))
+    runs = RACE[FINALISTS] + 2 * PLANNED[0]
+    return min(LARGEST_RESERVE * seconds, runs * _of_a_run(took, seeds, at_once))
 
 
 def _of_a_run(took: Sequence[float], seeds: int, at_once: int) -> float:
@@ -222,6 +225,7 @@ def _decide(
     timer: Timer,
     finals: list[Final],
     keep: Callable[[], None],
+    at_once: int,
     threshold: float | None,
     say: Callable[[str], None],
 ) -> None:
@@ -232,11 +236,13 @@ def _decide(
         return
     place = next((i for i, one in enumerate(finals) if one.finalists[:1] == best[:1]), len(finals))
     first = RACING + 100 * place
-    began = time.monotonic()
     baseline = train(start, range(first, first + FIRST_SEEDS))
     if place == len(finals):
-        of_a_run = (time.monotonic() - began) / FIRST_SEEDS
+        seconds = [float(one["wall_seconds"].values[-1]) for one in baseline if one["wall_seconds"]]
+        of_a_run = float(np.mean(seconds or [0.0])) / at_once
         count, planned = affordable(timer.left, of_a_run, len(best))
+        if timer.left < 0.5 * (RACE[count] + 2 * planned[0]) * of_a_run or timer.left <= 0.0:
+            raise OutOfTime
         finals.append(Final(best[:count], planned, (trials, timer.seconds)))
         keep()
     elif finals[place].asked != (trials, timer.seconds):
@@ -289,8 +295,7 @@ def finalists(trials: Sequence[Tried], most: int) -> list[Patch]:
 def affordable(left: float, of_a_run: float, most: int) -> tuple[int, tuple[int, ...]]:
     """How many finalists race, and how many looks are planned, by the clock alone: decided before
     any of their runs was seen."""
-    race = {4: 24, 3: 18, 2: 10, 1: 4}  # runs of both sides, by sequential halving
     runs = left / max(of_a_run, 1e-9)
-    count = next((n for n in (4, 3, 2) if n <= most and race[n] + 2 * PLANNED[0] <= runs), 1)
-    looks = [n for n in PLANNED if race[count] + 2 * n <= runs]
+    count = next((n for n in (4, 3, 2) if n <= most and RACE[n] + 2 * PLANNED[0] <= runs), 1)
+    looks = [n for n in PLANNED if RACE[count] + 2 * n <= runs]
     return count, PLANNED[: max(1, len(looks))]

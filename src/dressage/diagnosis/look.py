@@ -18,6 +18,8 @@ from dressage.runs.view import Episodes, RunView, Series
 FEWEST = 5  # measured cells below which nothing is said
 FEW_ROWS = 50  # below which a log has surely not been thinned
 FIRST_EPISODES = 20  # of all environments together: before the first updates have changed much
+FIRST_SHARE = 0.03  # of the run, in which those are
+FEW_EPISODES = 200  # of a run: below, a mean over the last hundred trails by half of the run
 MOST_ROWS = 4000  # of a series that rules look at; longer ones are thinned once
 AGENT = re.compile(r"(agent|policy|player|team)[_ -]?\w+", re.IGNORECASE)
 RETURN = re.compile(r"(return|reward|score)", re.IGNORECASE)
@@ -77,17 +79,31 @@ def thinned(values: Array, most: int = 200) -> Array:
 
 
 def returns(run: RunView) -> Series:
-    """The run's return over time: of training, or of evaluations where that is all there is."""
+    """The run's return over time: of training, or of evaluations where that is all there is.
+
+    What is logged is a mean over the last hundred episodes; a run of few episodes is all in that,
+    so there means over a tenth of them are taken instead."""
     training = run["train/roll/ep_rew_mean"]
-    return training if training else run["val/roll/ep_rew_mean"]
+    if not training:
+        return run["val/roll/ep_rew_mean"]
+    finite = np.isfinite(run.episodes.returns)
+    single, ended = run.episodes.returns[finite], run.episodes.env_steps[finite]
+    if not 4 * FEWEST <= len(single) <= max(len(single), end(run["episodes"])) < FEW_EPISODES:
+        return training
+    window, sums = max(FEWEST, len(single) // 10), np.concatenate(([0.0], np.cumsum(single)))
+    last = np.searchsorted(ended, training.env_steps, side="right")
+    first = np.maximum(last - window, 0)
+    means = (sums[last] - sums[first]) / np.maximum(last - first, 1)
+    return Series(training.env_steps, np.where(last > 0, means, training.values))
 
 
 def beginning(run: RunView) -> float:
     """The return before anything was learned: of the first episodes, or rows where those are not
     known. A task that is learned in a twentieth of the run has no other trace of its start."""
-    first = run.episodes.returns[:FIRST_EPISODES]
+    at_once = run.episodes.env_steps[:FIRST_EPISODES] < FIRST_SHARE * run.env_steps
+    first = run.episodes.returns[:FIRST_EPISODES][at_once]
     known = first[np.isfinite(first)]
-    if len(run.episodes.returns) >= 5 * FIRST_EPISODES and len(known) >= FEWEST:
+    if len(known) >= FEWEST:
         return float(np.median(known))
     return start(returns(run))
 

@@ -19,22 +19,29 @@ def main() -> None:
     maker = commands.add_parser("generate", help="make the runs that are not there yet")
     maker.add_argument("--minutes", type=float, default=20.0)
     maker.add_argument("--only", help="keys that contain this word")
+    maker.add_argument(
+        "--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"), help="every N-th, from K"
+    )
     others = commands.add_parser("sb3", help="make the runs of Stable-Baselines3")
     others.add_argument("--minutes", type=float, default=20.0)
     commands.add_parser("admit", help="which faults hurt")
     scorer = commands.add_parser("score", help="how often the diagnosis is right")
     scorer.add_argument("--split", choices=("train", "test"), default="train")
     commands.add_parser("learn", help="count the rates that a diagnosis uses, on the train split")
+    wrong = commands.add_parser("misses", help="wrong answers on the train split, and what fired")
+    wrong.add_argument("--with-config", action="store_true")
     commands.add_parser("rules", help="what each rule contributes, on the train split")
     commands.add_parser("compact", help="fewer shards, without runs that are out of date")
     commands.add_parser("show", help="count what is stored")
     given = parser.parse_args()
     if given.command == "generate":
-        from benchmarks.faults.generate import generate
+        from benchmarks.faults.generate import PENDING, generate
         from benchmarks.faults.plan import jobs
 
-        wanted = (job for job in jobs() if given.only is None or given.only in job.key)
-        print(generate(wanted, given.minutes), "runs made")
+        k, n = given.part
+        wanted = [job for job in jobs() if given.only is None or given.only in job.key][k::n]
+        pending = PENDING / f"{k}-of-{n}"  # of its own: parts may be made side by side
+        print(generate(wanted, given.minutes, pending=pending), "runs made")
     elif given.command == "sb3":
         from benchmarks.faults import sb3_runs
 
@@ -51,6 +58,10 @@ def main() -> None:
         from benchmarks.faults.learn import learn_shipped
 
         print(learn_shipped())
+    elif given.command == "misses":
+        from benchmarks.faults.learn import misses
+
+        print(misses(given.with_config))
     elif given.command == "rules":
         from benchmarks.faults.rules import write_rules
 

@@ -18,11 +18,12 @@ class Variation:
     injection: Injection
 
 
-PPO = ("cartpole-ppo", "acrobot-ppo", "pendulum-ppo", "pointmass-ppo")
-WRAPPED = ("cartpole-ppo", "pendulum-ppo", "pointmass-ppo", "pointmass-choices-ppo")
-ON = (*PPO, "cartpole-a2c", "pointmass-a2c")
-VALUES = ("cartpole-dqn", "pointmass-dqn")
-ACTOR = ("pendulum-sac", "pointmass-sac", "pendulum-ddpg", "pointmass-td3")
+OWN = ("descent-ppo", "grid-ppo", "follow-ppo")
+PPO = ("cartpole-ppo", "acrobot-ppo", "pendulum-ppo", "pointmass-ppo", *OWN)
+WRAPPED = ("cartpole-ppo", "pendulum-ppo", "pointmass-ppo", "pointmass-choices-ppo", *OWN)
+ON = (*PPO, "cartpole-a2c", "pointmass-a2c", "follow-a2c", "grid-a2c")
+VALUES = ("cartpole-dqn", "pointmass-dqn", "grid-dqn", "descent-dqn")
+ACTOR = ("pendulum-sac", "pointmass-sac", "pendulum-ddpg", "pointmass-td3", "follow-sac")
 OFF = (*VALUES, *ACTOR)
 
 

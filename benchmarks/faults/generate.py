@@ -15,10 +15,12 @@ SHARD_SECONDS = 20 * 60
 RUNS_OF_A_SHARD = 500
 
 
-def generate(jobs: Iterable[Job], minutes: float, folder: Path = store.FOLDER) -> int:
+def generate(
+    jobs: Iterable[Job], minutes: float, folder: Path = store.FOLDER, pending: Path = PENDING
+) -> int:
     """Runs jobs in turn for so long; returns how many it made. A failure is noted, and goes on."""
     jobs = list(jobs)
-    done = fingerprints(folder) | fingerprints(PENDING)
+    done = fingerprints(folder) | fingerprints(pending)
     began = shard_began = time.monotonic()
     made = 0
     for job in jobs:
@@ -32,16 +34,16 @@ def generate(jobs: Iterable[Job], minutes: float, folder: Path = store.FOLDER) -
         if stored.outcome.get("state") == "stopped":  # by a signal, which the run took for its own
             print("stopped in", job.key)
             break
-        store.write(PENDING / f"{job.key.replace('/', '~')}.zip", [stored])
+        store.write(pending / f"{job.key.replace('/', '~')}.zip", [stored])
         made += 1
         spent, result = time.monotonic() - started, stored.outcome
         print(
             f"{job.key}: {result.get('final')} {result['error'][:200]} ({spent:.1f} s)", flush=True
         )
         if time.monotonic() - shard_began > SHARD_SECONDS:
-            gather(folder, PENDING)
+            gather(folder, pending)
             shard_began = time.monotonic()
-    gather(folder, PENDING)
+    gather(folder, pending)
     return made
 
 

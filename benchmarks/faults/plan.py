@@ -32,26 +32,19 @@ def _in_order() -> Iterator[Job]:
     # every environment of the training split once: rates are to hold on one that was left out
     for name in SETTINGS:
         yield from (clean(name, seed) for seed in range(2))
-    for severity in (2, 3):
-        for fault in faults:
-            for setting in fault.settings:
-                if SETTINGS[setting].split == "train":
-                    yield from (faulty(fault, setting, severity, seed) for seed in range(2))
-    for seed in range(2):
-        for fault in faults:
-            for setting in first_settings(fault):
-                yield clean(setting, seed)
-                yield faulty(fault, setting, 2, seed)
-    for name in SETTINGS:
-        yield from (clean(name, seed) for seed in range(min(5, healthy_seeds(name))))
+    yield from _of_training(faults, 2)
     for seed in range(BENIGN_SEEDS):
         yield from benign(seed)
+    for name in SETTINGS:
+        yield from (clean(name, seed) for seed in range(min(5, healthy_seeds(name))))
+    for severity in (2, 3, 1):
         for fault in faults:
             for setting in first_settings(fault):
-                yield faulty(fault, setting, 3, seed)
-                yield faulty(fault, setting, 1, seed)
+                yield from (faulty(fault, setting, severity, seed) for seed in range(2))
     for name in SETTINGS:
         yield from (clean(name, seed) for seed in range(healthy_seeds(name)))
+    for severity in (3, 1):
+        yield from _of_training(faults, severity)
     for seed in range(2, SEEDS):
         for fault in faults:
             for setting in first_settings(fault):
@@ -60,6 +53,13 @@ def _in_order() -> Iterator[Job]:
         for fault in faults:
             for setting in fault.settings:
                 yield from (faulty(fault, setting, severity, seed) for severity in (2, 3, 1))
+
+
+def _of_training(faults: list[Fault], severity: int) -> Iterator[Job]:
+    for fault in faults:
+        for setting in fault.settings:
+            if SETTINGS[setting].split == "train":
+                yield from (faulty(fault, setting, severity, seed) for seed in range(2))
 
 
 def _slow(fault: Fault) -> bool:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import datetime
 import subprocess
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from benchmarks.faults import store
+from benchmarks.faults.accepted import accepted
 from benchmarks.faults.admit import RESULTS, admitted
 from benchmarks.faults.store import Stored
 from benchmarks.faults.symptoms import Case, cases
@@ -38,7 +39,7 @@ WANTED = {
 class Answer:
     case: Case
     ranked: tuple[str, ...]  # causes, most probable first; HEALTHY is one
-    sure: float  # probability of the first
+    sure: float  # probability that the first is right: its own, and that of its equivalents
 
     def right(self, among: int = 1) -> bool:
         """Healthy is an answer only where it is the first: it says that there is nothing else."""
@@ -54,8 +55,15 @@ def answered(cases: Sequence[Case], rates: Rates) -> list[Answer]:
     for case in cases:
         given = posterior([rules[id] for id in case.seen], case.fired, case.family, rates)
         ranked = tuple(ranking(given))
-        answers.append(Answer(case, ranked, given[ranked[0]]))
+        answers.append(Answer(case, ranked, surety(ranked[0], given)))
     return answers
+
+
+def surety(named: str, given: Mapping[str, float]) -> float:
+    """The probability of what `right` counts as right."""
+    if named == HEALTHY:
+        return given[HEALTHY]
+    return sum(given.get(cause, 0.0) for cause in accepted(named))
 
 
 def share(answers: Sequence[Answer], what: str) -> float:

@@ -23,7 +23,7 @@ from dressage.envs.restore import Restored, Verdict, probe_determinism
 from dressage.errors import ConfigError, DressageError, EnvError, RunError
 from dressage.lazy import torch
 from dressage.native import env_batch, face
-from dressage.native.algorithm import NATIVE, on_native, why_not
+from dressage.native.algorithm import is_native, on_native, why_not
 from dressage.native.text import native_lines
 from dressage.presets.resolve import Resolved, resolve, unaliased
 from dressage.runs.checkpoint import (
@@ -515,7 +515,7 @@ def make_learner(resolved: Resolved, spec: TaskSpec, rng: Rng, trust: bool) -> A
     run = resolved.run
     refuse_other_actions(resolved, spec)
     custom = import_named(run.net, trust=trust, what="network") if run.net else None
-    native = isinstance(resolved.algo, NATIVE)
+    native = is_native(resolved.algo)
     task = Task(spec, run, rng, "cpu" if native else pick_device(run.device), custom)
     return resolved.algo.init(task, resolved.cfg)
 

@@ -101,7 +101,9 @@ def true_means(way: str) -> BeforeValidator:
 class Settings(BaseModel):
     """Frozen, and without unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, defer_build=True
+    )  # most classes here are only inherited from: a schema is built when it is used
 
     def schedules(self) -> dict[str, Schedule]:
         """The settings that change over a run."""

@@ -51,6 +51,20 @@ class Rates:
         own_fired, own_seen = by_family.get(family, (0.0, 0.0))
         return (own_fired + OF_ALL * overall) / (own_seen + OF_ALL)
 
+    def logs(self, rule: Rule, family: str) -> dict[str, tuple[float, float]]:
+        """By cause: ln P(rule fires | cause), and of its staying quiet; worked out once."""
+        if (rule.id, family) not in self._logs:
+            chances = {c: self.chance(rule, c, family) for c in (HEALTHY, *CAUSES)}
+            bounded = {c: min(max(chance, 1e-3), 1.0 - 1e-3) for c, chance in chances.items()}
+            self._logs[rule.id, family] = {
+                c: (math.log(chance), math.log1p(-chance)) for c, chance in bounded.items()
+            }
+        return self._logs[rule.id, family]
+
+    @cached_property
+    def _logs(self) -> dict[tuple[str, str], dict[str, tuple[float, float]]]:
+        return {}
+
     @cached_property
     def labelled(self) -> frozenset[str]:
         """Causes of which there were labelled runs."""
@@ -83,10 +97,9 @@ def likelihoods(
     possible = [c.id for c in CAUSES.values() if family in c.families or family == "unknown"]
     scores = dict.fromkeys((HEALTHY, *possible), 0.0)
     for rule in rules:
-        fires = rule.id in fired
+        logs, quiet = rates.logs(rule, family), rule.id not in fired
         for cause in scores:
-            chance = min(max(rates.chance(rule, cause, family), 1e-3), 1.0 - 1e-3)
-            scores[cause] += math.log(chance if fires else 1.0 - chance)
+            scores[cause] += logs[cause][quiet]
     return scores
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from dressage.core.collector import Acted, Collector
 from dressage.core.memory import Rollout
 from dressage.core.rng import Rng
 from dressage.core.steps import Steps, Tree
-from dressage.native import face, network, off_policy
+from dressage.native import face, network
 from dressage.native.env_batch import NativeBatch
 from dressage.native.iteration import WholeIteration
 from dressage.native.learner import NativeLearner, learning_rates, named_metrics, optim_settings
@@ -27,6 +27,9 @@ from dressage.native.structs import (
 )
 from dressage.native.threads import Threads
 
+if TYPE_CHECKING:
+    from dressage.native.off_policy import NativeOffPolicy
+
 MEASURED = (  # by every update of every family
     "train/loss/policy",
     "train/loss/total",
@@ -35,11 +38,24 @@ MEASURED = (  # by every update of every family
 )
 
 
-def on_native(definition: Algorithm) -> NativeAlgorithm | off_policy.NativeOffPolicy:
+def on_native(definition: Algorithm) -> NativeAlgorithm | NativeOffPolicy:
     """The algorithm with acting and updates in C."""
     if definition.NEEDS.feed == "replay":
-        return off_policy.NativeOffPolicy(definition)
+        return _off_policy().NativeOffPolicy(definition)  # type: ignore[no-any-return]
     return NativeAlgorithm(definition)
+
+
+def is_native(algo: Any) -> bool:
+    """Whether an algorithm came from `on_native`."""
+    off = algo.NEEDS.feed == "replay"
+    return isinstance(algo, _off_policy().NativeOffPolicy if off else NativeAlgorithm)
+
+
+def _off_policy() -> Any:
+    """With the replay memory, which a run with rollouts starts sooner without."""
+    from dressage.native import off_policy
+
+    return off_policy
 
 
 class Draws(NamedTuple):
@@ -62,7 +78,7 @@ def why_not(algo: Algorithm, spec: Any, run: Any, cfg: Any) -> str:
             return f"{setting}={getattr(cfg, setting)}"
     if cfg.optimizer not in OPTIMIZERS:
         return f"optimizer={cfg.optimizer}"
-    kind: Any = off_policy if algo.NEEDS.feed == "replay" else network
+    kind: Any = _off_policy() if algo.NEEDS.feed == "replay" else network
     why: str = kind.why_not(spec, cfg, run.net)
     if not why and not face.available():  # which says so once
         why = face.reason()
@@ -214,6 +230,3 @@ def update_settings(
     settings.n_epochs = getattr(cfg, "n_epochs", 1)
     settings.n_threads = learner.threads.now
     return settings
-
-
-NATIVE = (NativeAlgorithm, off_policy.NativeOffPolicy)

@@ -24,11 +24,19 @@ HEADINGS = (
     "Known false alarms",
     "References",
 )
-PLAIN_SOURCES = ("guess", "arithmetic", "rounding of float32", "rlwatch")
+PLAIN_SOURCES = (
+    "guess",
+    "arithmetic",
+    "rounding of float32",
+    "rlwatch",
+    "our labelled runs, 2026-11-16",
+)
 ENTROPY = "train/metrics/entropy"
 ALPHA = "train/metrics/alpha"
 AGENT = "policy_reward_mean/agent_1"
 MOVE = "train/metrics/update_to_weight/"
+NORM = "train/metrics/weight_norm/"
+GRADIENT = "train/metrics/grad_norm/"
 T = 60
 STEPS = np.linspace(1000, 60_000, T)
 NOISE = np.random.default_rng(0).normal(size=T)
@@ -400,6 +408,42 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "OPT021": (
         view(algo="dqn", **{"train/metrics/weight_norm/q": np.where(STEPS < 40_000, 60.0, 14.0)}),
         view(algo="dqn", **{"train/metrics/weight_norm/q": np.linspace(14, 150, T)}),
+    ),
+    "OPT030": (
+        view(**{f"{NORM}policy": np.where(STEPS < 2500, 12.0, 60.0), f"{NORM}value": 12.0}),
+        view(**{f"{NORM}policy": np.where(STEPS < 2500, 0.02, 0.5), f"{NORM}shared": 12.0}),
+    ),
+    "OPT031": (
+        view(clip_fraction=0.9, kl_divergence=5.0),
+        view(clip_fraction=0.9, kl_divergence=1e-6),
+    ),
+    "OPT032": (
+        view(**{f"{NORM}policy": 40.0, f"{NORM}value": 3000.0}),
+        view(**{f"{NORM}policy": 0.02, f"{NORM}value": 1.1, f"{NORM}shared": 12.0}),
+    ),
+    "OPT033": (
+        view(**{f"{GRADIENT}policy": 0.4, f"{GRADIENT}shared": 20_000.0}),
+        view(**{f"{GRADIENT}policy": 0.4, f"{GRADIENT}shared": 40.0}),
+    ),
+    "OPT034": (
+        view(ep_rew_mean=FLAT, kl_divergence=1e-6, **{f"{MOVE}policy": 1e-3}),
+        view(ep_rew_mean=FLAT, kl_divergence=1e-9, **{f"{MOVE}policy": 1e-6}),
+    ),
+    "OPT035": (
+        view(**{f"{MOVE}policy": 1e-3 * (STEPS < 20_000), f"{MOVE}value": 1e-3 * (STEPS < 20_000)}),
+        view(**{f"{MOVE}policy": 1e-3 * (STEPS < 20_000), f"{MOVE}value": 1e-3}),
+    ),
+    "OPT036": (
+        view(**{f"{NORM}policy": 1.4, f"{NORM}value": 1.7}),
+        view(**{f"{NORM}policy": 0.02, f"{NORM}value": 1.1, f"{NORM}shared": 12.0}),
+    ),
+    "OPT037": (
+        view(iterations=STEPS / 16_384, ep_rew_mean=FLAT),
+        view(iterations=STEPS / 4096, ep_rew_mean=FLAT),
+    ),
+    "OPT038": (
+        view(ep_rew_mean=FLAT, kl_divergence=np.where(STEPS < 5000, 0.02, 1e-6)),
+        view(ep_rew_mean=FLAT, kl_divergence=1e-6),
     ),
     "VAL022": (
         view(algo="dqn", q_max=np.linspace(4000, 50, T), **STEADY),

@@ -28,6 +28,7 @@ CHOICES = {
     "CartPole": 2, "MountainCar": 3, "Acrobot": 3, "LunarLander": 4, "FrozenLake": 4,
     "CliffWalking": 4, "Taxi": 6, "Blackjack": 2,
 }  # fmt: skip
+SINGLE_STEP = ("a2c", "a3c", "reinforce")  # one update a rollout: each moves the policy little
 VALUE_LOSSES = ("train/loss/value", "train/loss/critic", "train/loss/td")
 
 
@@ -185,6 +186,26 @@ def members(run: RunView, family: str) -> dict[str, Series]:
         name.removeprefix(before): series
         for name, series in run.series.items()
         if name.startswith(before) and series
+    }
+
+
+def deviation_grew(run: RunView) -> bool:
+    """Whether the deviation of a Gaussian policy ends at more than twice its start."""
+    deviation = run["train/metrics/action_std"]
+    return end(deviation) > 2.0 * start(deviation)
+
+
+def bodies(run: RunView, family: str) -> dict[str, Series]:
+    """The series of a family by network, without a temperature and without heads on shared layers:
+    those begin at nearly nothing, so that any step is large beside them."""
+    nets = {net: series for net, series in members(run, family).items() if net != "alpha"}
+    whole = start(run["train/metrics/weight_norm/shared"])
+    if math.isnan(whole):
+        return nets
+    return {
+        net: series
+        for net, series in nets.items()
+        if not start(run[f"train/metrics/weight_norm/{net}"]) < 0.2 * whole
     }
 
 

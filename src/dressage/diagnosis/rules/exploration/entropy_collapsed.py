@@ -54,7 +54,7 @@ class EntropyCollapsed(Rule):
         "no-exploration": 0.05,
         "grad-clip-missing": 0.2,
         "too-many-epochs": 0.4,
-        "obs-unnormalised": 0.3,
+        "obs-unnormalised": 0.15,
         "gamma-too-low": 0.15,
         "obs-stale": 0.1,
         "critic-too-weak": 0.1,

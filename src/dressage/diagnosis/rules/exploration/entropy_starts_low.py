@@ -41,7 +41,7 @@ class EntropyStartsLow(Rule):
     expected = {
         "bad-initialisation": 0.85,
         "lr-too-high": 0.45,
-        "obs-unnormalised": 0.4,
+        "obs-unnormalised": 0.2,
         "loaded-model-ignored": 0.02,
         "output-activation": 0.1,
         "too-many-epochs": 0.1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import done, median, part
+from dressage.diagnosis.look import deviation_grew, done, median, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -24,7 +24,8 @@ class PolicyMovesButStaysRandom(Rule):
         Divide ent_coef by ten; look whether the reward depends on what is done.
 
     Known false alarms
-        Tasks whose best policy is random.
+        Tasks whose best policy is random. A Gaussian whose deviation grows is a symptom of
+        its own.
 
     References
         “Debugging RL, without the agonizing pain”.
@@ -38,9 +39,9 @@ class PolicyMovesButStaysRandom(Rule):
     needs = ("train/metrics/entropy", "train/metrics/kl_divergence")
     thresholds = {"share": Threshold(0.9, "guess"), "kl": Threshold(0.0005, "guess")}
     expected = {
-        "entropy-bonus-too-high": 0.8,
+        "entropy-bonus-too-high": 0.5,
         "reward-uninformative": 0.7,
-        "action-std-explosion": 0.6,
+        "action-std-explosion": 0.1,
         "weight-decay-too-strong": 0.4,
         "obs-constant": 0.4,
         "obs-stale": 0.2,
@@ -63,7 +64,7 @@ class PolicyMovesButStaysRandom(Rule):
         entropy = run["train/metrics/entropy"]
         known, kl = part(entropy), median(run["train/metrics/kl_divergence"], 0.1)
         late = median(entropy, 0.5)
-        if not len(known) or done(run) or not kl > self.bound("kl"):
+        if not len(known) or done(run) or deviation_grew(run) or not kl > self.bound("kl"):
             return None
         highest = float(known.max())
         if not (highest > 0 and late > self.bound("share") * highest):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import done, median, part
+from dressage.diagnosis.look import deviation_grew, done, median, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -25,7 +25,8 @@ class PolicyStaysRandom(Rule):
         Divide the entropy bonus by ten; a learning rate that moves the policy.
 
     Known false alarms
-        Tasks whose best policy is random; runs that are far from done.
+        Tasks whose best policy is random; runs that are far from done. A Gaussian
+        whose deviation grows is a symptom of its own.
 
     References
         “Debugging RL, without the agonizing pain”.
@@ -40,7 +41,7 @@ class PolicyStaysRandom(Rule):
     thresholds = {"share": Threshold(0.9, "guess")}
     elsewhere = 0.08
     expected = {
-        "entropy-bonus-too-high": 0.9,
+        "entropy-bonus-too-high": 0.6,
         "lr-too-low": 0.9,
         "reward-uninformative": 0.7,
         "sparse-reward": 0.5,
@@ -57,7 +58,7 @@ class PolicyStaysRandom(Rule):
         "clip-range-too-tight": 0.4,
         "critic-dominates": 0.5,
         "network-too-deep": 0.3,
-        "action-std-explosion": 0.7,
+        "action-std-explosion": 0.1,
         "reward-scale-too-small": 0.4,
         "returns-misaligned": 0.4,
         "lr-schedule-ends-early": 0.3,
@@ -67,6 +68,7 @@ class PolicyStaysRandom(Rule):
         "obs-stale": 0.2,
         "reward-scale-too-large": 0.2,
         "features-frozen": 0.2,
+        "network-too-small": 0.3,
         "value-clip-too-tight": 0.1,
         "critic-too-weak": 0.15,
     }
@@ -74,7 +76,7 @@ class PolicyStaysRandom(Rule):
     def check(self, run: RunView) -> Finding | None:
         entropy = run["train/metrics/entropy"]
         first, late = part(entropy, 0.0, 0.05), median(entropy, 0.5)
-        if not len(first) or done(run):
+        if not len(first) or done(run) or deviation_grew(run):
             return None
         start = float(np.median(first))
         if not (start > 0 and late > self.thresholds["share"].value * start):

@@ -42,6 +42,7 @@ class RatiosClippedTooOften(Rule):
         "lr-too-high": 0.7,
         "too-many-epochs": 0.6,
         "clip-range-too-tight": 0.9,
+        "rollout-too-short": 0.5,
         "healthy": 0.01,
     }
 

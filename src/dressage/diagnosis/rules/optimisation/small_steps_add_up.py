@@ -43,6 +43,7 @@ class SmallStepsAddUp(Rule):
         "distributed-desync": 0.6,
         "clip-range-too-wide": 0.4,
         "batch-too-small": 0.3,
+        "rollout-too-short": 0.6,
         "advantage-normalisation": 0.25,
         "bad-initialisation": 0.15,
         "lr-too-high": 0.15,

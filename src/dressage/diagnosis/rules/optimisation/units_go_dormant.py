@@ -42,7 +42,7 @@ class UnitsGoDormant(Rule):
     expected = {
         "lr-too-high": 0.5,
         "updates-too-many": 0.45,
-        "obs-unnormalised": 0.35,
+        "obs-unnormalised": 0.2,
         "network-too-deep": 0.4,
         "reward-scale-too-large": 0.2,
         "actor-saturation": 0.35,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import median, members
+from dressage.diagnosis.look import bodies, median
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -25,7 +25,7 @@ class UpdatesLargeBesideWeights(Rule):
         Divide the learning rate by three to ten.
 
     Known false alarms
-        Very small networks; networks that begin at zero.
+        Very small networks; heads on shared layers, which begin at nearly zero and are left out.
 
     References
         Karpathy, CS231n.
@@ -50,8 +50,7 @@ class UpdatesLargeBesideWeights(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        moves = members(run, "train/metrics/update_to_weight/*")
-        moves.pop("alpha", None)
+        moves = bodies(run, "train/metrics/update_to_weight/*")
         most = max((m for s in moves.values() if (m := median(s, 0.1)) == m), default=0.0)
         first = max((float(s.values[:2].max()) for s in moves.values()), default=0.0)
         if run.algo == "a2c":  # RMSprop's moments start at nothing, so its first steps are large

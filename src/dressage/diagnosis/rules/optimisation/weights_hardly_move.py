@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import done, median, members, value_loss
+import math
+
+from dressage.diagnosis.look import done, median, members, start, value_loss
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -18,15 +20,17 @@ class WeightsHardlyMove(Rule):
         where that is not logged, a tiny KL beside a value loss that stays.
 
     Threshold and source
-        Below 3e-5 in the median of the first 80 % (guess; about 1e-3 is usual [KA]).
+        Below 3e-5 in the median of the first 80 %, and not above 3e-4 in the first rows
+        (guess; about 1e-3 is usual [KA]).
 
     Prescription
         Raise the learning rate by ten; look at the optimizer, its epsilon and the gradient
         clip.
 
     Known false alarms
-        Networks with very large weights; runs in their last, decayed part, which is left
-        out.
+        Networks that begin with very large weights: steps of a value network are taken beside
+        the policy's weights where those are lighter; runs in their last, decayed part, which
+        is left out.
 
     References
         Karpathy, CS231n.
@@ -44,7 +48,7 @@ class WeightsHardlyMove(Rule):
         "optimizer-choice": 0.85,
         "optimizer-eps": 0.8,
         "grad-clip-too-tight": 0.8,
-        "lr-schedule-ends-early": 0.3,
+        "lr-schedule-ends-early": 0.02,
         "reward-scale-too-small": 0.1,
         "learning-never-starts": 0.05,
         "network-too-deep": 0.1,
@@ -57,9 +61,19 @@ class WeightsHardlyMove(Rule):
     def check(self, run: RunView) -> Finding | None:
         moves = members(run, "train/metrics/update_to_weight/*")
         moves.pop("alpha", None)
+        norms = {net: start(run[f"train/metrics/weight_norm/{net}"]) for net in moves}
+        usual = norms.get("shared", norms.get("policy", math.nan))
+
+        def heavier(net: str) -> float:
+            return max(1.0, norms[net] / usual) if norms[net] > 0 and usual > 0 else 1.0
+
         if moves:
-            most = max((m for s in moves.values() if (m := median(s, 0.05, 0.8)) == m), default=1.0)
-            if not most < self.bound("ratio") or done(run):
+            most = max(
+                (m * heavier(net) for net, s in moves.items() if (m := median(s, 0.05, 0.8)) == m),
+                default=1.0,
+            )
+            first = max(start(series) for series in moves.values())
+            if not most < self.bound("ratio") or first > 10 * self.bound("ratio") or done(run):
                 return None
             return self.found(
                 f"The largest update is {most:.2g} of its weights in the median; 1e-3 is usual.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, members, part
+from dressage.diagnosis.look import FEWEST, bodies, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -50,9 +50,9 @@ class WeightsLeap(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        for net, series in members(run, "train/metrics/weight_norm/*").items():
+        for net, series in bodies(run, "train/metrics/weight_norm/*").items():
             values = part(series, 0.1)
-            if net == "alpha" or len(values) < 4 * FEWEST or not (values > 0).all():
+            if len(values) < 4 * FEWEST or not (values > 0).all():
                 continue
             changes = np.abs(np.diff(np.log(values)))
             at = int(changes.argmax())

@@ -1,0 +1,67 @@
+"""OPT031."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dressage.diagnosis.look import part
+from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.runs.view import RunView
+
+
+class FirstUpdatesOvershoot(Rule):
+    """The first updates carry nearly every ratio beyond the clip range, and far.
+
+    Why it hurts
+        Clipping takes the gradient away beyond its bound and cannot bring a policy back: a
+        step that is far longer than the bound lands where the surrogate says nothing.
+
+    Evidence
+        The share of clipped ratios and the KL divergence in the first two rows.
+
+    Threshold and source
+        Over 60 % clipped at a KL above 0.1 (our labelled runs, 2026-11-16: at most 29 %
+        where healthy, 88 % and more at a rate of 0.1).
+
+    Prescription
+        Divide the learning rate by ten.
+
+    Known false alarms
+        Clip ranges that are far too tight, whose KL is small.
+
+    References
+        Schulman et al. 2017; the cause lr-too-high.
+    """
+
+    id = "OPT031"
+    name = "first-updates-overshoot"
+    family = "optimisation"
+    severity = "high"
+    families = ("on-policy",)
+    needs = ("train/metrics/clip_fraction", "train/metrics/kl_divergence")
+    thresholds = {
+        "clip_fraction": Threshold(0.6, "our labelled runs, 2026-11-16"),
+        "kl": Threshold(0.1, "our labelled runs, 2026-11-16"),
+    }
+    elsewhere = 0.02
+    expected = {
+        "lr-too-high": 0.95,
+        "schedule-restarts": 0.7,
+        "too-many-epochs": 0.15,
+        "rollout-too-short": 0.1,
+        "batch-too-small": 0.1,
+        "healthy": 0.003,
+    }
+
+    def check(self, run: RunView) -> Finding | None:
+        clipped = part(run["train/metrics/clip_fraction"])[:2]
+        kl = part(run["train/metrics/kl_divergence"])[:2]
+        share, moved = float(np.max(clipped, initial=0.0)), float(np.max(kl, initial=0.0))
+        if not (share > self.bound("clip_fraction") and moved > self.bound("kl")):
+            return None
+        return self.found(
+            f"{share:.0%} of the ratios are clipped in the first rows, at a KL of {moved:.3g}.",
+            "train/metrics/clip_fraction",
+            clip_fraction=share,
+            kl=moved,
+        )

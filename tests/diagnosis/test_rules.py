@@ -449,6 +449,72 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="dqn", q_max=np.linspace(4000, 50, T), **STEADY),
         view(algo="dqn", q_max=np.linspace(0.2, 90, T), **STEADY),
     ),
+    "VAL030": (
+        view(
+            algo="dqn",
+            **{f"{MOVE}q": 0.002, "train/metrics/weight_norm/q": [9.0, *[36.0] * (T - 1)]},
+        ),
+        view(
+            algo="dqn",
+            **{f"{MOVE}q": 0.002, "train/metrics/weight_norm/q": np.linspace(9, 36, T)},
+        ),
+    ),
+    "VAL031": (
+        view(algo="ddpg", q_mean=-60.0, td_error_mean=0.5, **{"train/loss/actor": 62.0}),
+        view(algo="ddpg", q_mean=-60.0, td_error_mean=0.5, **{"train/loss/actor": 59.0}),
+    ),
+    "VAL032": (
+        view(
+            algo="ddpg",
+            q_mean=np.full(T, -6.0),
+            td_error_mean=0.5,
+            ep_rew_mean=FLAT,
+            **{"train/loss/actor": np.full(T, 6.0)},
+        ),
+        view(
+            algo="ddpg",
+            q_mean=np.full(T, -6.0),
+            td_error_mean=0.5,
+            ep_rew_mean=RISING,
+            **{"train/loss/actor": np.full(T, 6.0)},
+        ),
+    ),
+    "VAL033": (
+        view(algo="sac", **{f"{MOVE}critic": 4e-5, f"{MOVE}actor": 1e-3}),
+        view(algo="sac", **{f"{MOVE}critic": 4e-4, f"{MOVE}actor": 1e-3}),
+    ),
+    "VAL034": (
+        view(algo="dqn", q_mean=50.0, q_gap=40.0, td_error_mean=0.1, truncated_share=0.0),
+        view(algo="dqn", q_mean=50.0, q_gap=40.0, td_error_mean=5.0, truncated_share=0.0),
+    ),
+    "VAL035": (
+        view(algo="dqn", q_mean=40.0, td_error_mean=8.0, target_drift=0.1, ep_rew_mean=FLAT),
+        view(algo="dqn", q_mean=40.0, td_error_mean=8.0, target_drift=0.1, ep_rew_mean=RISING),
+    ),
+    "VAL036": (
+        view(algo="dqn", q_mean=0.001, td_error_mean=0.002, **STEADY),
+        view(algo="dqn", q_mean=0.001, td_error_mean=1.0, **STEADY),
+    ),
+    "VAL037": (
+        view(return_mean=np.linspace(-100, -600, T), reward_mean=-5.0, truncated_share=1.0),
+        view(return_mean=np.linspace(100, 600, T), reward_mean=1.0, truncated_share=0.0),
+    ),
+    "DAT030": (
+        view(algo="dqn", buffer_age=STEPS + 500),
+        view(algo="dqn", buffer_age=STEPS / 2),
+    ),
+    "DAT031": (
+        view(
+            algo="ddpg",
+            action_saturation=0.6,
+            **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84)},
+        ),
+        view(
+            algo="ddpg",
+            action_saturation=0.6,
+            **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84 + 0.3 * NOISE)},
+        ),
+    ),
     "DAT013": (
         view(algo="dqn", buffer_fill=(STEPS % 40_000) / 60_000),
         view(algo="dqn", buffer_fill=STEPS / 60_000),

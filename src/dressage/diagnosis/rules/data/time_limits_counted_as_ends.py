@@ -62,7 +62,7 @@ class TimeLimitsCountedAsEnds(Rule):
         lengths = lengths[len(lengths) // 2 :]
         longest = float(lengths.max())
         share = float((lengths == longest).mean())
-        if not (share > self.bound("share") and longest > 4 and cut < self.bound("truncated")):
+        if not (share > self.bound("share") and longest > 1 and cut < self.bound("truncated")):
             return None
         return self.found(
             f"{share:.0%} of the later episodes have exactly {longest:.0f} steps, and "

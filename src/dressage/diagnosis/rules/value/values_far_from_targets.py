@@ -14,11 +14,14 @@ class ValuesFarFromTargets(Rule):
         Advantages then hold the error of the values, not the worth of the action.
 
     Evidence
-        The mean prediction against the mean target, in the second half of the run.
+        The mean prediction against the mean target, in the second half of the run or long
+        before.
 
     Threshold and source
         Apart by more than half of the target and twice its deviation, or advantages whose
-        mean exceeds 1.2 times their deviation (guess; close to it in healthy runs).
+        mean exceeds 1.2 times their deviation (guess; close to it in healthy runs), or apart by
+        0.4 of the target and of its deviation between 10 % and 60 % of the run (our labelled
+        runs: at most 0.15 where healthy).
 
     Prescription
         A value clip above the scale of the returns or none, a higher rate for the values,
@@ -37,7 +40,11 @@ class ValuesFarFromTargets(Rule):
     severity = "high"
     families = ("on-policy",)
     needs = ("train/roll/value_mean", "train/roll/return_mean")
-    thresholds = {"share": Threshold(0.5, "guess"), "bias": Threshold(1.2, "guess")}
+    thresholds = {
+        "share": Threshold(0.5, "guess"),
+        "bias": Threshold(1.2, "guess"),
+        "before": Threshold(0.4, "our labelled runs, 2026-11-16"),
+    }
     expected = {
         "value-clip-too-tight": 0.85,
         "critic-too-weak": 0.8,
@@ -69,8 +76,16 @@ class ValuesFarFromTargets(Rule):
         biased = size(mean, 0.3) > self.bound("bias") * around and size(mean, 0.3) > 0.1 * abs(
             target
         )
-        if not biased and not gap > max(
-            self.bound("share") * abs(target), 2.0 * spread if spread == spread else 0.0
+        before, aim, around = (
+            median(run[f"train/roll/{name}"], 0.1, 0.6)
+            for name in ("value_mean", "return_mean", "return_std")
+        )
+        slow = abs(before - aim) > self.bound("before") * max(abs(aim), around)
+        if (
+            not biased
+            and not slow
+            and not gap
+            > max(self.bound("share") * abs(target), 2.0 * spread if spread == spread else 0.0)
         ):
             return None
         return self.found(

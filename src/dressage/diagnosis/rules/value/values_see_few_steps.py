@@ -53,6 +53,7 @@ class ValuesSeeFewSteps(Rule):
         "optimizer-eps": 0.2,
         "target-tau-extreme": 0.35,
         "learning-starts-misplaced": 0.1,
+        "value-lr-mismatch": 0.5,
         "healthy": 0.004,
     }
 

@@ -20,8 +20,9 @@ class ValuesWithinBounds(Rule):
         The mean prediction and the mean target over the run.
 
     Threshold and source
-        Targets below zero in 80 % of the run and no prediction below a thousandth of them,
-        or targets beyond 3 and predictions that stop between 0.8 and 1 (guess).
+        Targets below zero in 80 % of the run and predictions that are none of them below zero
+        and mostly within a thousandth of it, or targets beyond 1.3 and predictions that stop
+        between 0.8 and 1 (guess).
 
     Prescription
         A linear output: no activation after the last layer.
@@ -42,16 +43,16 @@ class ValuesWithinBounds(Rule):
     elsewhere = 0.01
     expected = {
         "output-activation": 0.95,
-        "critic-too-weak": 0.35,
-        "lr-too-low": 0.25,
-        "optimizer-choice": 0.2,
-        "value-lr-mismatch": 0.15,
+        "critic-too-weak": 0.05,
+        "lr-too-low": 0.03,
+        "optimizer-choice": 0.03,
+        "value-lr-mismatch": 0.03,
         "discount-misapplied": 0.05,
         "td-target-wrong": 0.2,
         "learning-never-starts": 0.02,
         "value-clip-too-tight": 0.1,
         "shape-broadcast": 0.03,
-        "optimizer-eps": 0.1,
+        "optimizer-eps": 0.03,
         "healthy": 0.002,
     }
 
@@ -62,11 +63,10 @@ class ValuesWithinBounds(Rule):
         if len(values) < FEWEST or len(targets) < FEWEST:
             return None
         level, most = float(np.median(targets)), float(np.abs(values).max())
+        usual, bound = float(np.median(np.abs(values))), self.bound("share") * abs(level)
         negative = level < -0.5 and float((targets < 0).mean()) > 0.8
-        above = negative and values.min() > self.bound("share") * min(level, -1.0)
-        squashed = (
-            abs(level) > 3.0 and 0.8 < most <= 1.001 and float(np.median(np.abs(values))) > 0.5
-        )
+        above = negative and values.min() > -bound and usual < bound
+        squashed = abs(level) > 1.3 and 0.8 < most <= 1.001 and usual > 0.5
         if not (above or squashed):
             return None
         return self.found(

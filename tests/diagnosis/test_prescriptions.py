@@ -57,10 +57,10 @@ def test_every_patch_passes_the_schema_of_its_algorithm(algo: str) -> None:
 @pytest.mark.parametrize(
     ("cause", "algo", "changes", "patch"),
     [
-        ("lr-too-high", "ppo", {"learning_rate": 0.05}, {"learning_rate": 3e-4}),
+        ("lr-too-high", "ppo", {"learning_rate": 0.05}, {"learning_rate": 1e-3}),
         ("lr-too-high", "ppo", {"learning_rate": 6e-4}, {"learning_rate": 2e-4}),
-        ("lr-too-low", "ppo", {"learning_rate": 1e-6}, {"learning_rate": 3e-4}),
-        ("lr-too-low", "dqn", {"learning_rate": 2.5e-4}, {"learning_rate": 7.5e-4}),
+        ("lr-too-low", "ppo", {"learning_rate": 1e-6}, {"learning_rate": 1e-3}),
+        ("lr-too-low", "dqn", {"learning_rate": 4e-4}, {"learning_rate": 1e-3}),
         ("too-many-epochs", "ppo", {"n_epochs": 100}, {"n_epochs": 10}),
         ("gamma-too-low", "ppo", {"gamma": 0.3}, {"gamma": 0.992}),
         ("learning-never-starts", "dqn", {"learning_starts": 60_000}, {"learning_starts": 1000}),

@@ -59,8 +59,13 @@ def episode_length(run: RunView) -> float:
     return 200.0 if math.isnan(length) or length < 1 else length
 
 
+SHORT = 200_000  # env steps: up to here RL-Zoo3's settings use rates of about 1e-3, in all families
+
+
 def usual_rate(run: RunView) -> float:
-    """What most runs of the family begin with."""
+    """What most runs of the family and of such a budget begin with."""
+    if budget(run) <= SHORT:
+        return 1e-3
     return {"on-policy": 3e-4, "value-based": 5e-4, "actor-critic": 3e-4}.get(run.family, 3e-4)
 
 

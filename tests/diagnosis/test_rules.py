@@ -362,8 +362,8 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(ep_len_mean=np.ones(T)),
     ),
     "ENV008": (
+        view(ep_len_mean=np.full(T, 20.0), truncated_share=1.0, ep_rew_mean=20.0),
         view(ep_len_mean=np.full(T, 20.0), truncated_share=1.0, ep_rew_mean=FLAT),
-        view(ep_len_mean=np.full(T, 20.0), truncated_share=1.0, ep_rew_mean=RISING),
     ),
     "ENV009": (
         view(episodes=episodes(np.repeat(NOISE[:30], 2), 50, "truncated", together=2)),
@@ -444,6 +444,18 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "OPT038": (
         view(ep_rew_mean=FLAT, kl_divergence=np.where(STEPS < 5000, 0.02, 1e-6)),
         view(ep_rew_mean=FLAT, kl_divergence=1e-6),
+    ),
+    "EXP030": (
+        view(
+            ep_rew_mean=FLAT,
+            kl_divergence=0.003,
+            **{"val/roll/ep_rew_mean": 90.0, "train/roll/ep_rew_std": 20.0, ENTROPY: 0.65},
+        ),
+        view(
+            ep_rew_mean=FLAT,
+            kl_divergence=1e-8,
+            **{"val/roll/ep_rew_mean": 90.0, "train/roll/ep_rew_std": 20.0, ENTROPY: 0.65},
+        ),
     ),
     "VAL022": (
         view(algo="dqn", q_max=np.linspace(4000, 50, T), **STEADY),
@@ -578,7 +590,7 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     ),
     "MAC002": (
         view(**{"sys/time/collect": 1.0, "sys/time/update": 1.0, "sys/time/evaluate": 40.0}),
-        view(**{"sys/time/collect": 1.0, "sys/time/update": 1.0, "sys/time/evaluate": 4.0}),
+        view(**{"sys/time/collect": 1.0, "sys/time/update": 1.0, "sys/time/evaluate": 2.0}),
     ),
     "MAC003": (
         view(**{"sys/time/collect": 50.0, "sys/time/update": 1.0}),
@@ -651,6 +663,50 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "PRO011": (
         view(algo="ippo", **{"policy_reward_mean/agent_0": RISING, AGENT: RISING}),
         view(algo="ippo", **{"policy_reward_mean/agent_0": RISING, AGENT: RISING + 0.1}),
+    ),
+    "PRO030": (
+        view(ep_rew_mean=FLAT, kl_divergence=0.004, **{ENTROPY: np.linspace(0.69, 0.4, T)}),
+        view(ep_rew_mean=FLAT, kl_divergence=0.004, **{ENTROPY: 0.69 * np.exp(-STEPS / 5000)}),
+    ),
+    "ENV030": (
+        view(
+            ep_rew_mean=NOISE,
+            ep_len_mean=100.0,
+            reward_std=1.0,
+            reward_mean=0.01 * NOISE,
+            **{"train/roll/ep_rew_std": 10.0},
+        ),
+        view(
+            ep_rew_mean=NOISE,
+            ep_len_mean=100.0,
+            reward_std=1.0,
+            reward_mean=0.01 * NOISE,
+            **{"train/roll/ep_rew_std": 60.0},
+        ),
+    ),
+    "ENV031": (
+        view(explained_variance=0.01, value_mean=30.0, return_mean=30.0, return_std=8.0),
+        view(explained_variance=0.01, value_mean=10.0, return_mean=30.0, return_std=8.0),
+    ),
+    "ENV032": (
+        view(explained_variance=np.zeros(T), ep_rew_mean=FLAT),
+        view(explained_variance=0.01 * NOISE, ep_rew_mean=FLAT),
+    ),
+    "EVA030": (
+        view(ep_rew_mean=RISING, **{"val/roll/ep_rew_mean": 25.0, "train/roll/ep_rew_std": 20.0}),
+        view(ep_rew_mean=RISING, **{"val/roll/ep_rew_mean": RISING, "train/roll/ep_rew_std": 20.0}),
+    ),
+    "MAC030": (
+        view(**{"sys/time/collect": 1 + STEPS / 15_000, "sys/time/update": 1.0}),
+        view(**{"sys/time/collect": 1 + STEPS / 15_000, "sys/time/update": 1 + STEPS / 15_000}),
+    ),
+    "MAC031": (
+        view({"backend": "process"}, **{"sys/time/collect": 0.1}),
+        view({"backend": "process"}, **{"sys/time/collect": 10.0}),
+    ),
+    "MAC032": (
+        view(**{"val/roll/ep_len_mean": 500.0, "val/roll/episodes": np.full(T, 20.0)}),
+        view(**{"val/roll/ep_len_mean": 50.0, "val/roll/episodes": np.full(T, 20.0)}),
     ),
     "PRO012": (
         view(algo="mappo", win_rate=0.5 + 0.3 * np.sin(STEPS / 2000)),

@@ -20,6 +20,7 @@ FEW_ROWS = 50  # below which a log has surely not been thinned
 FIRST_EPISODES = 20  # of all environments together: before the first updates have changed much
 FIRST_SHARE = 0.03  # of the run, in which those are
 FEW_EPISODES = 200  # of a run: below, a mean over the last hundred trails by half of the run
+FEW_MEANS = 40  # rows of a log, below which parts of it have too few
 MOST_ROWS = 4000  # of a series that rules look at; longer ones are thinned once
 AGENT = re.compile(r"(agent|policy|player|team)[_ -]?\w+", re.IGNORECASE)
 RETURN = re.compile(r"(return|reward|score)", re.IGNORECASE)
@@ -43,9 +44,10 @@ def part(series: Series, begin: float = 0.0, end: float = 1.0) -> Array:
 
 
 def median(series: Series, begin: float = 0.0, end: float = 1.0) -> float:
-    """NaN where fewer than `FEWEST` values are known."""
+    """NaN where fewer than `FEWEST` values are known; fewer than three in parts of longer logs."""
     values = part(series, begin, end)
-    return float(np.median(values)) if len(values) >= FEWEST else math.nan
+    enough = FEWEST if len(series.values) < 4 * FEWEST else 3
+    return float(np.median(values)) if len(values) >= enough else math.nan
 
 
 def share_above(series: Series, bound: float, begin: float = 0.0, end: float = 1.0) -> float:
@@ -83,19 +85,23 @@ def returns(run: RunView) -> Series:
     """The run's return over time: of training, or of evaluations where that is all there is.
 
     What is logged is a mean over the last hundred episodes; a run of few episodes is all in that,
-    so there means over a tenth of them are taken instead."""
+    so there means over a tenth of them are taken instead, and where few means were logged."""
     training = run["train/roll/ep_rew_mean"]
     if not training:
         return run["val/roll/ep_rew_mean"]
     finite = np.isfinite(run.episodes.returns)
     single, ended = run.episodes.returns[finite], run.episodes.env_steps[finite]
-    if not 4 * FEWEST <= len(single) <= max(len(single), end(run["episodes"])) < FEW_EPISODES:
+    if len(single) < 4 * FEWEST:
         return training
+    count = run.env_steps / max(float(np.nanmean(run.episodes.lengths)), 1.0)
+    short = len(training.values) < FEW_MEANS
+    if max(len(single), count) >= FEW_EPISODES and not short:
+        return training
+    at = np.linspace(ended[0], ended[-1], FEW_MEANS) if short else training.env_steps
     window, sums = max(FEWEST, len(single) // 10), np.concatenate(([0.0], np.cumsum(single)))
-    last = np.searchsorted(ended, training.env_steps, side="right")
+    last = np.maximum(np.searchsorted(ended, at, side="right"), 1)
     first = np.maximum(last - window, 0)
-    means = (sums[last] - sums[first]) / np.maximum(last - first, 1)
-    return Series(training.env_steps, np.where(last > 0, means, training.values))
+    return Series(at, (sums[last] - sums[first]) / (last - first))
 
 
 def beginning(run: RunView) -> float:
@@ -115,8 +121,8 @@ def early_spread(run: RunView) -> float:
     deviation = part(run["train/roll/ep_rew_std"], 0.0, 0.2)
     if len(deviation):
         return float(np.median(deviation))
-    if len(run.episodes.returns) >= 10 * FEWEST:
-        first = run.episodes.returns[: len(run.episodes.returns) // 5]
+    if len(run.episodes.returns) >= 4 * FEWEST:
+        first = run.episodes.returns[: max(FEWEST, len(run.episodes.returns) // 5)]
         return float(np.std(first[np.isfinite(first)]))
     return 2.0 * float(np.std(part(returns(run), 0.0, 0.2)))
 

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, done, median, part
+from dressage.diagnosis.look import FEWEST, done, median, part, returns
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
 
 class EpisodesAlwaysHitTheLimit(Rule):
-    """Every episode runs into the time limit, and the return does not rise.
+    """Every episode runs into the time limit and earns the same.
 
     Why it hurts
         If the goal cannot be reached in time, or is never found, the clock is all that ends
-        an episode.
+        an episode, and all are worth the same.
 
     Evidence
-        The share of truncated episodes and their lengths.
+        The share of truncated episodes, their lengths, and the spread of their returns.
 
     Threshold and source
-        Over 95 % truncated at one length throughout (guess; RLExplorer looks at length and
-        reward).
+        Over 95 % truncated at one length throughout, with returns that differ by less than
+        5 % of their size (guess; RLExplorer looks at length and reward).
 
     Prescription
         A longer limit; a denser reward; more exploration.
 
     Known false alarms
-        Tasks without an end, whose return rises all the same.
+        Tasks without an end, whose return rises all the same, or varies with where an
+        episode begins.
 
     References
         RLExplorer.
@@ -38,7 +39,7 @@ class EpisodesAlwaysHitTheLimit(Rule):
     family = "environment"
     severity = "medium"
     needs = ("train/roll/ep_len_mean",)
-    thresholds = {"share": Threshold(0.95, "guess")}
+    thresholds = {"share": Threshold(0.95, "guess"), "spread": Threshold(0.05, "guess")}
     elsewhere = 0.15
     expected = {
         "episode-limit-too-short": 0.85,
@@ -96,8 +97,14 @@ class EpisodesAlwaysHitTheLimit(Rule):
         same = float(np.ptp(lengths)) < 1e-6 and lengths[0] > 1
         if not same or (cut and median(cut) < self.bound("share")):
             return None
+        apart = run.episodes.returns[np.isfinite(run.episodes.returns)]
+        apart = apart[-max(4 * FEWEST, len(apart) // 3) :]
+        earned = apart if len(apart) >= 2 * FEWEST else part(returns(run), 0.5)
+        if not len(earned) or np.std(earned) > self.bound("spread") * np.abs(earned).max():
+            return None
         return self.found(
-            f"Every episode has {lengths[0]:.0f} steps, and the return has not risen.",
+            f"Every episode has {lengths[0]:.0f} steps, and all earn about "
+            f"{float(np.median(earned)):.4g}.",
             "train/roll/ep_len_mean",
             length=float(lengths[0]),
         )

@@ -51,10 +51,12 @@ class RewardsTiny(Rule):
     def check(self, run: RunView) -> Finding | None:
         # early: a cost that is learned away is tiny in the end
         spread, mean = run["train/roll/reward_std"], run["train/roll/reward_mean"]
-        sizes = (size(one, 0.0, late) for one in (spread, mean) for late in (0.2, 1.0))
+        sizes = [size(one, 0.0, late) for one in (spread, mean) for late in (0.2, 1.0)]
+        # as logged, since rewards that the learner normalises shrink beside the first ones
+        length = median(run["train/roll/ep_len_mean"], 0.0, 0.3)
+        if length > 0:
+            sizes.append(size(returns(run), 0.0, 0.3) / length)
         scale = max((known for known in sizes if not math.isnan(known)), default=math.nan)
-        if not run["train/roll/reward_std"]:
-            scale = size(returns(run)) / median(run["train/roll/ep_len_mean"])
         if not 0 < scale < self.bound("scale"):
             return None
         return self.found(

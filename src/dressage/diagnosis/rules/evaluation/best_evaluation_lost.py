@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, median, part
+from dressage.diagnosis.look import FEWEST, beginning, early_spread, median, part, returns
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -19,7 +19,8 @@ class BestEvaluationLost(Rule):
         The last evaluation against the best.
 
     Threshold and source
-        The last below the first plus 60 % of the rise (guess; last below 80 % of best).
+        The last below the first plus 60 % of the rise (guess; last below 80 % of best), where the
+        best of training is over two deviations of single early episodes above the untrained policy.
 
     Prescription
         Keep the best checkpoint; a learning rate that decays.
@@ -73,6 +74,9 @@ class BestEvaluationLost(Rule):
         spread = spread if spread == spread else 0.1 * rise
         if not (best - last > self.bound("share") * rise and best - last > 2.0 * spread):
             return None
+        highest = float(np.max(part(returns(run)), initial=-np.inf))
+        if not highest - beginning(run) > 2.0 * early_spread(run):
+            return None  # nothing was learned that could be lost
         return self.found(
             f"The best evaluations gave {best:.4g}, the last {last:.4g}.",
             "val/roll/ep_rew_mean",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, part
+from dressage.diagnosis.look import FEWEST, early_spread, median, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -16,10 +16,12 @@ class EvaluationOnAnotherScale(Rule):
         One of the two is not the reward of the task, and a threshold means nothing to it.
 
     Evidence
-        The ratio of the ranges of both curves, and their rank correlation over time.
+        The ratio of the ranges of both curves, of their levels and of the spreads of their
+        episodes, and the correlation of the curves over time.
 
     Threshold and source
-        Ranges apart by a factor above 5 with a correlation above 0.6 (guess).
+        All apart by a factor above 5 with a correlation above 0.6, where training rose by over a
+        deviation of single episodes (guess).
 
     Prescription
         Log the return before normalisation: Monitor inside VecNormalize.
@@ -66,8 +68,12 @@ class EvaluationOnAnotherScale(Rule):
         far = max(times, 1 / times) > self.bound("times") and max(level, 1 / level) > self.bound(
             "times"
         )
-        if not (far and together > 0.6):
+        if not (far and together > 0.6 and narrow > early_spread(run)):
             return None
+        usual = max(median(run["train/roll/ep_rew_std"]), 1e-9)
+        apart = median(run["val/roll/ep_rew_std"]) / usual
+        if 1 / self.bound("times") < apart < self.bound("times"):
+            return None  # a policy that acts without noise earns more; its episodes vary as much
         return self.found(
             f"Evaluations range over {wide:.3g} and training returns over {narrow:.3g}, with a "
             f"correlation of {together:.2f}.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, median, part, start
+from dressage.diagnosis.look import FEWEST, median, part, returns, start
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -57,7 +57,7 @@ class TrainingFarBelowEvaluation(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        curve, held_out = run["train/roll/ep_rew_mean"], part(run["val/roll/ep_rew_mean"], 0.7)
+        curve, held_out = returns(run), part(run["val/roll/ep_rew_mean"], 0.7)
         if len(held_out) < 2 or not curve:
             return None
         single = run.episodes.returns[run.episodes.env_steps > 0.85 * run.env_steps]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import median, part, returns, rises
+from dressage.diagnosis.look import beginning, early_spread, median, part, returns, rises
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.math.summary import moving_median
 from dressage.runs.view import RunView
@@ -21,7 +21,7 @@ class ReturnFellFromItsBest(Rule):
 
     Threshold and source
         Late median below the early one plus half of the rise to the best (guess; last below half of
-        best in FAULTS).
+        best in FAULTS), where that rise is over two deviations of single early episodes.
 
     Prescription
         A learning rate that decays, fewer epochs or a KL limit; keep the best checkpoint.
@@ -84,6 +84,8 @@ class ReturnFellFromItsBest(Rule):
         rise = best - early
         if not rise > 3.0 * float(np.std(part(series, 0.0, 0.1))) or rises(series, 0.5):
             return None
+        if not best - beginning(run) > 2.0 * early_spread(run):
+            return None  # nothing was learned that could be lost
         if not late < early + self.thresholds["share"].value * rise:
             return None
         return self.found(

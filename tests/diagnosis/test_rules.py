@@ -527,6 +527,10 @@ CASES: dict[str, tuple[RunView, RunView]] = {
             **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84 + 0.3 * NOISE)},
         ),
     ),
+    "VAL038": (
+        view(return_mean=1.4, return_std=0.014, **STEADY, ep_len_mean=100.0),
+        view(return_mean=14.0, return_std=0.14, **STEADY, ep_len_mean=100.0),
+    ),
     "DAT013": (
         view(algo="dqn", buffer_fill=(STEPS % 40_000) / 60_000),
         view(algo="dqn", buffer_fill=STEPS / 60_000),

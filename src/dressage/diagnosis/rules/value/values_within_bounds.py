@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, part, returns
+from dressage.diagnosis.look import FEWEST, median, part, returns, size
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -22,7 +22,7 @@ class ValuesWithinBounds(Rule):
     Threshold and source
         Targets below zero in 80 % of the run and predictions that are none of them below zero
         and mostly within a thousandth of it, or targets beyond 1.3 and predictions that stop
-        between 0.8 and 1 (guess).
+        between 0.9 and 1 (guess).
 
     Prescription
         A linear output: no activation after the last layer.
@@ -64,9 +64,12 @@ class ValuesWithinBounds(Rule):
             return None
         level, most = float(np.median(targets)), float(np.abs(values).max())
         usual, bound = float(np.median(np.abs(values))), self.bound("share") * abs(level)
+        if not run["train/roll/return_mean"]:  # a return of a whole episode says little of values
+            bound = min(bound, 0.02 * size(run["train/roll/reward_mean"]))
         negative = level < -0.5 and float((targets < 0).mean()) > 0.8
         above = negative and values.min() > -bound and usual < bound
-        squashed = abs(level) > 1.3 and 0.8 < most <= 1.001 and usual > 0.5
+        still = abs(median(predicted, 0.8) - median(predicted, 0.4, 0.6)) < 0.05
+        squashed = abs(level) > 1.3 and 0.9 < most <= 1.001 and usual > 0.5 and still
         if not (above or squashed):
             return None
         return self.found(

@@ -280,9 +280,10 @@ def _rule(rule: Rule) -> list[str]:
     sections = [f"**{name}.** {text}" for name, text in told.sections.items()]
     return [
         f"### {rule.id}",
-        f"{told.title} (`{rule.name}`; {'preview' if rule.preview else 'measured'})",
+        f"{told.title} (`{rule.name}`; {'measured' if told.measured else 'preview'})",
         *sections,
         f"**Looks at.** {looked}; {', '.join(rule.families)}.",
+        f"**On labelled runs.** {told.on_labelled_runs}",
         f"**How often each cause is expected to show it.** {causes}.",
     ]
 

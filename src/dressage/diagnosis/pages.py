@@ -6,10 +6,12 @@ import inspect
 from dataclasses import dataclass
 
 from dressage.diagnosis.causes import CAUSES
+from dressage.diagnosis.diagnose import shipped_rates
 from dressage.diagnosis.infer import HEALTHY
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Rule
 
+ENOUGH = 20  # healthy runs that could show a rule, before its rates count as measured
 HEADINGS = (
     "Why it hurts",
     "Evidence",
@@ -29,6 +31,30 @@ class RulePage:
     @property
     def looks_at(self) -> list[str]:
         return [*self.rule.needs, *self.rule.either, *self.rule.settings]
+
+    @property
+    def measured(self) -> bool:
+        """Whether there were labelled runs enough to tell how often it fires without need."""
+        return self._counted().get(HEALTHY, (0, 0))[1] >= ENOUGH
+
+    @property
+    def on_labelled_runs(self) -> str:
+        """How often it fired, as a sentence."""
+        counted = self._counted()
+        if not counted:
+            return "It was not looked for on labelled runs yet."
+        quiet, healthy = counted.pop(HEALTHY, (0, 0))
+        often = sorted(counted.items(), key=lambda item: -item[1][0])[:6]
+        hits = ", ".join(f"{cause} {f:g} of {n:g}" for cause, (f, n) in often if f)
+        return f"It fired on {quiet:g} of {healthy:g} healthy runs; {hits or 'on no faulty one'}."
+
+    def _counted(self) -> dict[str, tuple[float, float]]:
+        """By cause: labelled runs of training in which it fired, and in which it could be seen."""
+        by_cause = shipped_rates().counts.get(self.rule.id, {})
+        return {
+            cause: (sum(f for f, _ in by.values()), sum(n for _, n in by.values()))
+            for cause, by in by_cause.items()
+        }
 
     @property
     def speaks_for(self) -> list[tuple[str, float]]:

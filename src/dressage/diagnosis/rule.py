@@ -54,7 +54,6 @@ class Rule(ABC):
     name: ClassVar[str]  # states the symptom, never the cure
     family: ClassVar[str]
     severity: ClassVar[Severity]
-    preview: ClassVar[bool] = True  # until its rates on labelled runs are known
     needs: ClassVar[tuple[str, ...]] = ()  # metrics without which it cannot be looked for
     settings: ClassVar[tuple[str, ...]] = ()  # of the config, likewise
     either: ClassVar[tuple[str, ...]] = ()  # metrics or settings, of which one is enough

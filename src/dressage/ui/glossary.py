@@ -62,7 +62,8 @@ def _rules(word: str) -> list[Entry]:
             "name": f"{rule.id} {rule.name}",
             "meaning": told.title,
             "severity": rule.severity,
-            "status": "preview" if rule.preview else "measured",
+            "status": "measured" if told.measured else "preview",
+            "on_labelled_runs": told.on_labelled_runs,
             "families": list(rule.families),
             "looks_at": told.looks_at,
             "sections": told.sections,
@@ -136,6 +137,7 @@ def entry_text(entry: Entry) -> Group:
         facts += [
             ("looks at", ", ".join(entry["looks_at"]) or "the returns and episodes"),
             ("algorithms", ", ".join(entry["families"])),
+            ("labelled runs", entry["on_labelled_runs"]),
             ("speaks for", ", ".join(list(entry["speaks_for"])[:8])),
             ("severity", f"{entry['severity']}, {entry['status']}"),
         ]

@@ -68,6 +68,7 @@ def view(
     )  # fmt: skip
 
 
+SURER = {ENTROPY: np.linspace(0.69, 0.3, T), "train/loss/policy": -0.01}
 STEADY = {"reward_mean": 1.0, "reward_std": 0.01}
 
 
@@ -85,8 +86,8 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(kl_divergence=0.015, ep_rew_mean=FLAT),
     ),
     "OPT002": (
-        view(kl_divergence=1e-5, ep_rew_mean=FLAT),
-        view(kl_divergence=1e-5, ep_rew_mean=RISING),
+        view(kl_divergence=5e-4, ep_rew_mean=FLAT),
+        view(kl_divergence=5e-4, ep_rew_mean=RISING),
     ),
     "OPT003": (view(clip_fraction=0.8), view(clip_fraction=0.15)),
     "OPT004": (
@@ -410,7 +411,7 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="dqn", **{"train/metrics/weight_norm/q": np.linspace(14, 150, T)}),
     ),
     "OPT030": (
-        view(**{f"{NORM}policy": np.where(STEPS < 2500, 12.0, 60.0), f"{NORM}value": 12.0}),
+        view(**{f"{NORM}{net}": np.where(STEPS < 2500, 12.0, 60.0) for net in ("policy", "value")}),
         view(**{f"{NORM}policy": np.where(STEPS < 2500, 0.02, 0.5), f"{NORM}shared": 12.0}),
     ),
     "OPT031": (
@@ -456,6 +457,14 @@ CASES: dict[str, tuple[RunView, RunView]] = {
             kl_divergence=1e-8,
             **{"val/roll/ep_rew_mean": 90.0, "train/roll/ep_rew_std": 20.0, ENTROPY: 0.65},
         ),
+    ),
+    "OPT039": (
+        view(iterations=STEPS / 6, ep_len_mean=50.0),
+        view(iterations=STEPS / 512, ep_len_mean=2000.0),
+    ),
+    "OPT040": (
+        view(kl_divergence=0.005, ep_rew_mean=20 + 400 * np.exp(-STEPS / 9000) + NOISE, **SURER),
+        view(kl_divergence=3.0, ep_rew_mean=20 + 400 * np.exp(-STEPS / 9000) + NOISE, **SURER),
     ),
     "VAL022": (
         view(algo="dqn", q_max=np.linspace(4000, 50, T), **STEADY),

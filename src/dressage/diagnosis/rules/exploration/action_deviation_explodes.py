@@ -38,10 +38,10 @@ class ActionDeviationExplodes(Rule):
     thresholds = {"times": Threshold(2.0, "guess")}
     expected = {
         "action-std-explosion": 0.95,
-        "entropy-bonus-too-high": 0.4,
+        "entropy-bonus-too-high": 0.1,
         "reward-uninformative": 0.25,
         "reward-scale-too-small": 0.3,
-        "lr-too-high": 0.3,
+        "lr-too-high": 0.45,
         "policy-loss-sign": 0.25,
         "action-saturation": 0.25,
         "action-space-degenerate": 0.2,

@@ -45,7 +45,7 @@ class EntropyBonusOutweighsPolicyLoss(Rule):
     expected = {
         "entropy-bonus-too-high": 0.9,
         "reward-scale-too-small": 0.35,
-        "action-std-explosion": 0.7,
+        "action-std-explosion": 0.95,
         "advantage-normalisation": 0.1,
         "healthy": 0.01,
     }

@@ -19,8 +19,9 @@ class EntropyCollapsed(Rule):
         The entropy of the policy at the start and at the end, and whether the return rose.
 
     Threshold and source
-        Below 10 % of its start [RD] while the return has not risen; for continuous actions, a fall
-        by more than 2 nats a dimension (guess).
+        Below 10 % of its start [RD] while the return has not risen; for choices, below 0.02 nats
+        (guess), since the first row may come after the collapse; for continuous actions, a fall by
+        more than 2 nats a dimension (guess).
 
     Prescription
         An entropy bonus of 0.001 to 0.01, a lower learning rate, or more environments.
@@ -38,7 +39,11 @@ class EntropyCollapsed(Rule):
     severity = "critical"
     needs = ("train/metrics/entropy",)
     families = ("on-policy",)
-    thresholds = {"share": Threshold(0.1, "RD"), "nats": Threshold(2.0, "guess")}
+    thresholds = {
+        "share": Threshold(0.1, "RD"),
+        "nats": Threshold(2.0, "guess"),
+        "certain": Threshold(0.02, "guess"),
+    }
     expected = {
         "entropy-collapse": 0.95,
         "lr-too-high": 0.5,
@@ -54,6 +59,7 @@ class EntropyCollapsed(Rule):
         "no-exploration": 0.05,
         "grad-clip-missing": 0.2,
         "too-many-epochs": 0.4,
+        "rollout-too-short": 0.6,
         "obs-unnormalised": 0.15,
         "gamma-too-low": 0.15,
         "obs-stale": 0.1,
@@ -69,7 +75,8 @@ class EntropyCollapsed(Rule):
             return None
         start = float(np.median(first))
         gone = last < self.thresholds["share"].value * start if start > 0 else False
-        if not gone and not start - last > self.thresholds["nats"].value:
+        certain = last < self.bound("certain") and not run["train/metrics/action_std"]
+        if not gone and not certain and not start - last > self.thresholds["nats"].value:
             return None
         return self.found(
             f"The policy's entropy fell from {start:.3g} to {last:.3g} nats, and the return has "

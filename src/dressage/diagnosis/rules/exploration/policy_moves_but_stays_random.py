@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import deviation_grew, done, median, part
+from dressage.diagnosis.look import SINGLE_STEP, deviation_grew, done, median, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -18,7 +18,8 @@ class PolicyMovesButStaysRandom(Rule):
         updates is normal.
 
     Threshold and source
-        Above 90 % of its highest with a KL above 5e-4 (guess; “stays near 1” [AJ]).
+        Above 90 % of its highest with a KL above 5e-4 (guess; “stays near 1” [AJ]), or above
+        1e-6 where a rollout gets one step (our labelled runs, 2026-11-16).
 
     Prescription
         Divide ent_coef by ten; look whether the reward depends on what is done.
@@ -37,7 +38,11 @@ class PolicyMovesButStaysRandom(Rule):
     severity = "high"
     families = ("on-policy",)
     needs = ("train/metrics/entropy", "train/metrics/kl_divergence")
-    thresholds = {"share": Threshold(0.9, "guess"), "kl": Threshold(0.0005, "guess")}
+    thresholds = {
+        "share": Threshold(0.9, "guess"),
+        "kl": Threshold(0.0005, "guess"),
+        "single": Threshold(1e-6, "our labelled runs, 2026-11-16"),
+    }
     expected = {
         "entropy-bonus-too-high": 0.5,
         "reward-uninformative": 0.7,
@@ -64,7 +69,9 @@ class PolicyMovesButStaysRandom(Rule):
         entropy = run["train/metrics/entropy"]
         known, kl = part(entropy), median(run["train/metrics/kl_divergence"], 0.1)
         late = median(entropy, 0.5)
-        if not len(known) or done(run) or deviation_grew(run) or not kl > self.bound("kl"):
+        if not len(known) or done(run) or deviation_grew(run):
+            return None
+        if not kl > self.bound("single" if run.algo in SINGLE_STEP else "kl"):
             return None
         highest = float(known.max())
         if not (highest > 0 and late > self.bound("share") * highest):

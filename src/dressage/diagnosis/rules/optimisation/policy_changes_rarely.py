@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import counts, done
+from dressage.diagnosis.look import counts, solved
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -50,9 +50,9 @@ class PolicyChangesRarely(Rule):
         steps, whole = counts(run).env_steps, run.budget or run.env_steps
         if run.algo != "ppo" and "n_steps" not in run.config:
             return None  # others log once in many rounds
-        if not (steps > self.bound("env_steps") and whole / steps < self.bound("rollouts")):
-            return None
-        if done(run):
+        if not (
+            steps > self.bound("env_steps") and whole / steps < self.bound("rollouts")
+        ) or solved(run):
             return None
         return self.found(
             f"A rollout has {steps:,.0f} env steps, and there are {whole / steps:.0f} of them.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import SINGLE_STEP, done, median, start
+from dressage.diagnosis.look import SINGLE_STEP, done, median, solved, start
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -20,7 +20,8 @@ class PolicyHardlyMoves(Rule):
     Threshold and source
         KL below 1e-3 in the median [GS] and fewer than 5 % of ratios clipped [GS]; below 1e-6 for
         algorithms that make one step a rollout (our labelled runs, 2026-11-16: 6e-5 to 1e-3 where
-        healthy); a run whose return has risen is left alone.
+        healthy). A run whose return has risen is left alone, unless the KL was a tenth of that from
+        the first row on.
 
     Prescription
         Raise the learning rate by ten, after a look at its schedule and the optimizer.
@@ -78,8 +79,12 @@ class PolicyHardlyMoves(Rule):
     def check(self, run: RunView) -> Finding | None:
         kl, clipped = run["train/metrics/kl_divergence"], run["train/metrics/clip_fraction"]
         middle = median(kl, 0.05, 0.6)
-        bound = self.bound("single" if run.algo in SINGLE_STEP else "kl")
-        if not middle < bound or start(kl) > 3.0 * bound or done(run):
+        single = run.algo in SINGLE_STEP
+        bound = self.bound("single" if single else "kl")
+        if not middle < bound or start(kl) > 3.0 * bound:
+            return None
+        never = max(start(kl), middle) < 0.1 * bound and not single
+        if solved(run) if never else done(run):
             return None
         if clipped and not median(clipped, 0.05, 0.6) < self.thresholds["clip_fraction"].value:
             return None

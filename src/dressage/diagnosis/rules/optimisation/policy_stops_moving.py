@@ -53,6 +53,8 @@ class PolicyStopsMoving(Rule):
         "obs-constant": 0.3,
         "features-frozen": 0.3,
         "reward-uninformative": 0.2,
+        "gamma-too-low": 0.3,
+        "rollout-too-short": 0.2,
         "healthy": 0.01,
     }
 

@@ -517,8 +517,8 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="dqn", q_mean=0.001, td_error_mean=1.0, **STEADY),
     ),
     "VAL037": (
-        view(return_mean=np.linspace(-100, -600, T), reward_mean=-5.0, truncated_share=1.0),
-        view(return_mean=np.linspace(100, 600, T), reward_mean=1.0, truncated_share=0.0),
+        view(return_mean=np.linspace(10, 90, T), **STEADY, truncated_share=1.0),
+        view(return_mean=np.linspace(10, 90, T), **STEADY, truncated_share=0.0),
     ),
     "DAT030": (
         view(algo="dqn", buffer_age=STEPS + 500),

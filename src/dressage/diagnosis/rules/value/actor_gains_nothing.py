@@ -49,7 +49,7 @@ class ActorGainsNothing(Rule):
         "replay-corrupted": 0.8,
         "obs-stale": 0.8,
         "actor-saturation": 0.9,
-        "target-tau-extreme": 0.9,
+        "target-tau-extreme": 0.5,
         "value-lr-mismatch": 0.9,
         "updates-starved": 0.9,
         "updates-too-few": 0.8,

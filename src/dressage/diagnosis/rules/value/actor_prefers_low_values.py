@@ -17,6 +17,8 @@ def actor_gain(run: RunView) -> float:
     if run["train/metrics/alpha"]:
         entropy = median(run["train/metrics/entropy"], 0.3)
         own -= median(run["train/metrics/alpha"], 0.3) * entropy
+        if run["train/metrics/critic_disagreement"]:  # the lowest critic counts for SAC's actor
+            own += 0.5 * median(run["train/metrics/critic_disagreement"], 0.3)
     return (own - median(run["train/metrics/q_mean"], 0.3)) / error if error > 0 else math.nan
 
 

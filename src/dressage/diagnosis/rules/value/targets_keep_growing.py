@@ -27,7 +27,7 @@ class TargetsKeepGrowing(Rule):
         gamma 0.9 to 0.99: 1 / (1 - gamma) near the steps that matter.
 
     Known false alarms
-        Episodes that become longer; left out. Rewards that change sign.
+        Episodes that become longer and rewards of either sign; both are left out.
 
     References
         The cause gamma-too-high.
@@ -38,7 +38,12 @@ class TargetsKeepGrowing(Rule):
     family = "value"
     severity = "high"
     families = ("on-policy",)
-    needs = ("train/roll/return_mean", "train/roll/reward_mean", "train/roll/truncated_share")
+    needs = (
+        "train/roll/return_mean",
+        "train/roll/reward_mean",
+        "train/roll/reward_std",
+        "train/roll/truncated_share",
+    )
     thresholds = {
         "growth": Threshold(2.5, "our labelled runs, 2026-11-16"),
         "still": Threshold(1.1, "our labelled runs, 2026-11-16"),
@@ -59,7 +64,10 @@ class TargetsKeepGrowing(Rule):
         worth = []
         for place in ((0.0, 0.12), (0.4, 0.6), (0.8, 1.0)):
             over, under = part(targets, *place), part(rewards, *place)
-            if len(over) < 3 or len(under) < 3 or not np.median(under):
+            spread = part(run["train/roll/reward_std"], *place)
+            if min(len(over), len(under), len(spread)) < 3:
+                return None
+            if not abs(np.median(under)) > 0.5 * np.median(spread):
                 return None
             worth.append(float(np.median(over) / np.median(under)))
         first, middle, last = worth

@@ -39,6 +39,7 @@ class TargetsOutOfStep(Rule):
     families = ("value-based", "actor-critic")
     needs = ("train/metrics/target_drift", "train/metrics/q_mean")
     thresholds = {"high": Threshold(0.3, "guess"), "low": Threshold(0.0001, "guess")}
+    elsewhere = 0.02
     expected = {
         "target-tau-extreme": 0.8,
         "target-updates-too-rarely": 0.7,

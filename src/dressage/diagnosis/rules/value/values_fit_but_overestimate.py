@@ -14,8 +14,8 @@ class ValuesFitButOverestimate(Rule):
         They are right about a world that goes on where the task ends.
 
     Evidence
-        A small TD error beside values that are far above the returns that follow, late in the
-        run.
+        A small TD error beside values that are far larger than the returns that follow, late in
+        the run.
 
     Threshold and source
         A TD error below 1.5 % of the values and a gap above 40 % of them (our labelled runs:
@@ -61,9 +61,10 @@ class ValuesFitButOverestimate(Rule):
         values = median(run["train/metrics/q_mean"], 0.75)
         error = median(run["train/metrics/td_error_mean"], 0.75)
         cut = median(run["train/roll/truncated_share"], 0.5)
-        if not (values > 0.0 and gap > self.bound("gap") * values) or cut > 0.5:
+        larger = abs(values) > abs(values - gap)
+        if not (larger and abs(gap) > self.bound("gap") * abs(values)) or cut > 0.5:
             return None
-        if not error < self.bound("error") * values:
+        if not error < self.bound("error") * abs(values):
             return None
         return self.found(
             f"Values of {values:.3g} miss their targets by {error:.2g} and the returns that "

@@ -52,7 +52,7 @@ class ValuesUnderestimate(Rule):
         "updates-starved": 0.9,
         "learning-starts-misplaced": 0.6,
         "time-limit-hidden": 0.3,
-        "gamma-too-low": 0.1,
+        "gamma-too-low": 0.03,
         "output-activation": 0.7,
         "grad-clip-too-tight": 0.4,
         "weight-decay-too-strong": 0.5,
@@ -69,6 +69,7 @@ class ValuesUnderestimate(Rule):
         "action-noise-too-large": 0.2,
         "obs-stale": 0.3,
         "lr-too-high": 0.2,
+        "reward-scale-too-large": 0.3,
         "healthy": 0.02,
     }
 

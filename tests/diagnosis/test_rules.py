@@ -68,6 +68,7 @@ def view(
     )  # fmt: skip
 
 
+CERTAIN = np.where(STEPS < 2500, 0.69, 1e-6)
 SURER = {ENTROPY: np.linspace(0.69, 0.3, T), "train/loss/policy": -0.01}
 STEADY = {"reward_mean": 1.0, "reward_std": 0.01}
 
@@ -466,6 +467,10 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(kl_divergence=0.005, ep_rew_mean=20 + 400 * np.exp(-STEPS / 9000) + NOISE, **SURER),
         view(kl_divergence=3.0, ep_rew_mean=20 + 400 * np.exp(-STEPS / 9000) + NOISE, **SURER),
     ),
+    "OPT041": (
+        view(**{f"{MOVE}policy": 1e-3 * (STEPS > 2500), f"{MOVE}value": 1e-3, ENTROPY: 0.69}),
+        view(**{f"{MOVE}policy": 1e-3 * (STEPS < 2500), f"{MOVE}value": 1e-3, ENTROPY: CERTAIN}),
+    ),
     "VAL022": (
         view(algo="dqn", q_max=np.linspace(4000, 50, T), **STEADY),
         view(algo="dqn", q_max=np.linspace(0.2, 90, T), **STEADY),
@@ -520,6 +525,18 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(return_mean=np.linspace(10, 90, T), **STEADY, truncated_share=1.0),
         view(return_mean=np.linspace(10, 90, T), **STEADY, truncated_share=0.0),
     ),
+    "VAL038": (
+        view(return_mean=1.4, return_std=0.014, **STEADY, ep_len_mean=100.0),
+        view(return_mean=14.0, return_std=0.14, **STEADY, ep_len_mean=100.0),
+    ),
+    "VAL039": (
+        view(algo="dqn", td_error_mean=8.0, reward_std=10.0, reward_mean=0.5),
+        view(algo="dqn", td_error_mean=8.0, reward_std=10.0, reward_mean=-8.0),
+    ),
+    "VAL040": (
+        view(algo="sac", td_error_mean=3.0, reward_std=4.0, reward_mean=-6.0, ep_rew_mean=FLAT),
+        view(algo="sac", td_error_mean=0.8, reward_std=4.0, reward_mean=-6.0, ep_rew_mean=FLAT),
+    ),
     "DAT030": (
         view(algo="dqn", buffer_age=STEPS + 500),
         view(algo="dqn", buffer_age=STEPS / 2),
@@ -535,18 +552,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
             action_saturation=0.6,
             **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84 + 0.3 * NOISE)},
         ),
-    ),
-    "VAL038": (
-        view(return_mean=1.4, return_std=0.014, **STEADY, ep_len_mean=100.0),
-        view(return_mean=14.0, return_std=0.14, **STEADY, ep_len_mean=100.0),
-    ),
-    "VAL039": (
-        view(algo="dqn", td_error_mean=8.0, reward_std=10.0, reward_mean=0.5),
-        view(algo="dqn", td_error_mean=8.0, reward_std=10.0, reward_mean=-8.0),
-    ),
-    "VAL040": (
-        view(algo="sac", td_error_mean=3.0, reward_std=4.0, reward_mean=-6.0, ep_rew_mean=FLAT),
-        view(algo="sac", td_error_mean=0.8, reward_std=4.0, reward_mean=-6.0, ep_rew_mean=FLAT),
     ),
     "DAT013": (
         view(algo="dqn", buffer_fill=(STEPS % 40_000) / 60_000),
@@ -712,6 +717,18 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "ENV032": (
         view(explained_variance=np.zeros(T), ep_rew_mean=FLAT),
         view(explained_variance=0.01 * NOISE, ep_rew_mean=FLAT),
+    ),
+    "ENV033": (
+        view(explained_variance=0.999, ep_rew_mean=FLAT, **{ENTROPY: 0.6 + 0.01 * NOISE}),
+        view(explained_variance=0.9, ep_rew_mean=FLAT, **{ENTROPY: 0.6 + 0.01 * NOISE}),
+    ),
+    "ENV034": (
+        view(episodes=episodes(np.where(np.arange(T) % 8 == 0, -90, 90) + NOISE, 50, "truncated")),
+        view(episodes=episodes(60 * NOISE, 50, "truncated")),
+    ),
+    "ENV035": (
+        view(algo="sac", ep_rew_mean=FLAT, td_error_mean=0.8, reward_std=1.0),
+        view(algo="sac", ep_rew_mean=FLAT, td_error_mean=0.1, reward_std=1.0),
     ),
     "EVA030": (
         view(ep_rew_mean=RISING, **{"val/roll/ep_rew_mean": 25.0, "train/roll/ep_rew_std": 20.0}),

@@ -397,3 +397,10 @@ def _thin(env_steps: Array, values: Array) -> tuple[Array, Array]:
     odd = np.flatnonzero(~np.isfinite(values))[:1]
     kept = np.unique(np.concatenate((kept, odd, [len(values) - 1])))
     return env_steps[kept], values[kept]
+
+
+def worst_at_first(run: RunView) -> float:
+    """What one in ten of the first episodes earned at most; NaN where single ones are not known."""
+    first = run.episodes.returns[:FIRST_EPISODES]
+    known = first[np.isfinite(first)]
+    return float(np.quantile(known, 0.1)) if len(known) >= 2 * FEWEST else math.nan

@@ -48,10 +48,10 @@ class ReturnsVaryAsNoise(Rule):
         "mean": Threshold(0.15, "our labelled runs, 2026-11-16"),
         "centred": Threshold(0.3, "guess"),
     }
-    elsewhere = 0.01
+    elsewhere = 0.004
     expected = {
         "reward-uninformative": 0.9,
-        "reward-noise": 0.5,
+        "reward-noise": 0.85,
         "reward-sign-flipped": 0.05,
         "sparse-reward": 0.05,
         "healthy": 0.001,

@@ -52,7 +52,7 @@ class ValuesKnowOnlyTheMean(Rule):
         "reward-uninformative": 0.9,
         "shape-broadcast": 0.4,
         "obs-unnormalised": 0.3,
-        "reward-noise": 0.5,
+        "reward-noise": 0.85,
         "action-delay": 0.1,
         "healthy": 0.003,
     }

@@ -36,7 +36,7 @@ class CollectingSlowsDown(Rule):
     severity = "medium"
     needs = ("sys/time/collect", "sys/time/update")
     thresholds = {"times": Threshold(2.0, "guess")}
-    elsewhere = 0.01
+    elsewhere = 0.004
     expected = {
         "throughput-decay": 0.9,
         "healthy": 0.01,

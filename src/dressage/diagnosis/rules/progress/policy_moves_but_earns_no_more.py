@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import beginning, done, early_spread, median, part, returns, start
+from dressage.diagnosis.look import (
+    beginning,
+    done,
+    early_spread,
+    median,
+    part,
+    returns,
+    start,
+    worst_at_first,
+)
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -78,6 +87,8 @@ class PolicyMovesButEarnsNoMore(Rule):
         gaussian = bool(run["train/metrics/action_std"])
         if not first - late < (1.0 if gaussian else 0.9 * first) or late > first + 0.3:
             return None
+        if median(curve, 0.7) <= worst_at_first(run):
+            return None  # it has learned the opposite
         gain, spread = median(curve, 0.7) - beginning(run), early_spread(run)
         if not gain < self.bound("rise") * spread:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, early_spread, median, part, returns
+from dressage.diagnosis.look import FEWEST, early_spread, median, part, returns, worst_at_first
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -21,7 +21,8 @@ class ReturnFellBelowItsStart(Rule):
         episodes.
 
     Threshold and source
-        More than one spread below (guess).
+        More than one spread below, or a third of it and below nine of ten first episodes: where
+        the worst is near, there is no room for more (guess).
 
     Prescription
         Look at the sign of losses and targets; then at the size of updates.
@@ -85,7 +86,8 @@ class ReturnFellBelowItsStart(Rule):
             return None
         first, late = float(np.median(values[: max(3, len(values) // 20)])), median(curve, 0.7)
         spread = max(early_spread(run), 0.05 * abs(first))
-        if not late < first - self.bound("spreads") * spread:
+        at_bottom = late <= worst_at_first(run) and late < first - 0.3 * spread
+        if not at_bottom and not late < first - self.bound("spreads") * spread:
             return None
         return self.found(
             f"The return began at {first:.4g} and is {late:.4g} late in the run.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import median
+import math
+
+from dressage.diagnosis.look import median, size
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -19,7 +21,8 @@ class ValuesLeaveTheRewardOut(Rule):
         exceed the value of its sign and the TD error together, whatever the discount.
 
     Threshold and source
-        Value and error together below 0.7 of the mean reward a step (arithmetic).
+        Value and error together below 0.7 of the mean reward a step; or, where rewards are
+        uneven, an error below 0.05 and values below 0.1 of their deviation (arithmetic).
 
     Prescription
         Look at the target: reward plus the discounted value of the successor, with these
@@ -64,13 +67,13 @@ class ValuesLeaveTheRewardOut(Rule):
                 run["train/metrics/entropy"], 0.6
             )
         paid = [half + bonus for half in halves]
-        if not paid[0] * paid[1] > 0.0:
-            return None
-        reward = min(paid, key=abs)
-        sign = 1.0 if reward > 0 else -1.0
-        known = max(sign * values, 0.0) + error
-        uneven = abs(reward) < 0.2 * median(run["train/roll/reward_std"], 0.1)
-        if uneven or not known < self.bound("share") * abs(reward):
+        reward, spread = min(paid, key=abs), median(run["train/roll/reward_std"], 0.1)
+        known = max(math.copysign(values, values * reward), 0.0) + error
+        even = paid[0] * paid[1] > 0.0 and abs(reward) > 0.2 * spread
+        less = even and known < self.bound("share") * abs(reward)
+        highest = size(run["train/metrics/q_max"], 0.6)
+        flat = error < 0.05 * spread and max(abs(values), highest) < 0.1 * spread
+        if not (less or flat):
             return None
         return self.found(
             f"Values are {values:.2g} and their errors {error:.2g}, beside a mean reward of "

@@ -41,7 +41,7 @@ class ValuesSeeFewSteps(Rule):
     elsewhere = 0.03
     expected = {
         "gamma-too-low": 0.85,
-        "discount-misapplied": 0.6,
+        "discount-misapplied": 0.85,
         "lr-too-low": 0.1,
         "target-updates-too-rarely": 0.6,
         "td-target-wrong": 0.5,

@@ -19,7 +19,8 @@ class EntropyStartsLow(Rule):
         The entropy of the first rows against that of equal chances.
 
     Threshold and source
-        Below 80 % of ln n for n choices (guess; a head scaled by 0.01 starts at 99 %).
+        Below 80 % of ln n for n choices (guess; a head scaled by 0.01 starts at 99 %); where n
+        is not known, it is taken to be two.
 
     Prescription
         Orthogonal weights with a gain of 0.01 for the policy’s last layer.
@@ -45,16 +46,18 @@ class EntropyStartsLow(Rule):
         "loaded-model-ignored": 0.02,
         "output-activation": 0.1,
         "too-many-epochs": 0.1,
+        "rollout-too-short": 0.4,
         "healthy": 0.01,
     }
 
     def can_see(self, run: RunView) -> bool:
-        return super().can_see(run) and choices(run) is not None
+        chosen = choices(run) is not None or bool(run["train/roll/action_share_max"])
+        return super().can_see(run) and chosen
 
     def check(self, run: RunView) -> Finding | None:
-        actions = choices(run)
+        actions = choices(run) or 2  # there are at least two where it is not known
         known = start(run["train/metrics/entropy"])
-        if actions is None or actions < 2 or not known < self.bound("share") * math.log(actions):
+        if actions < 2 or not known < self.bound("share") * math.log(actions):
             return None
         if run.restarts:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import largest_spike, members, value_loss
+from dressage.diagnosis.look import done, largest_spike, members, value_loss
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -26,7 +26,8 @@ class LossesSpike(Rule):
         inputs.
 
     Known false alarms
-        Tasks whose rewards are rare and large.
+        Tasks whose rewards are rare and large; values that have converged, whose loss leaps
+        without harm: runs that are done are left alone.
 
     References
         rldoctor.
@@ -51,7 +52,7 @@ class LossesSpike(Rule):
         "resume-lost-state": 0.2,
         "replay-corrupted": 0.2,
         "shape-broadcast": 0.05,
-        "healthy": 0.04,
+        "healthy": 0.01,
     }
 
     def check(self, run: RunView) -> Finding | None:
@@ -60,7 +61,8 @@ class LossesSpike(Rule):
         name, loss = value_loss(run)
         found = {"loss": largest_spike(loss), **{n: largest_spike(s) for n, s in looked.items()}}
         worst, (deviations, times) = max(found.items(), key=lambda item: item[1][1])
-        if not (deviations > self.bound("deviations") and times > self.bound("times")):
+        leaps = deviations > self.bound("deviations") and times > self.bound("times")
+        if not leaps or done(run):
             return None
         return self.found(
             f"The largest leap of {name if worst == 'loss' else worst} is {times:.0f} times its "

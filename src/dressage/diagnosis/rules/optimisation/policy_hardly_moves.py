@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import SINGLE_STEP, done, median, solved, start
+import numpy as np
+
+from dressage.diagnosis.look import SINGLE_STEP, done, median, part, solved
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -20,7 +22,7 @@ class PolicyHardlyMoves(Rule):
     Threshold and source
         KL below 1e-3 in the median [GS] and fewer than 5 % of ratios clipped [GS]; below 1e-6 for
         algorithms that make one step a rollout (our labelled runs, 2026-11-16: 6e-5 to 1e-3 where
-        healthy). A run whose return has risen is left alone, unless the KL was a tenth of that from
+        healthy). A run whose return has risen is left alone, unless the KL was a third of that from
         the first row on.
 
     Prescription
@@ -81,9 +83,10 @@ class PolicyHardlyMoves(Rule):
         middle = median(kl, 0.05, 0.6)
         single = run.algo in SINGLE_STEP
         bound = self.bound("single" if single else "kl")
-        if not middle < bound or start(kl) > 3.0 * bound:
+        first = float(np.max(part(kl)[:3], initial=0.0))
+        if not middle < bound or first > 3.0 * bound:
             return None
-        never = max(start(kl), middle) < 0.1 * bound and not single
+        never = max(first, middle) < 0.3 * bound and not single
         if solved(run) if never else done(run):
             return None
         if clipped and not median(clipped, 0.05, 0.6) < self.thresholds["clip_fraction"].value:

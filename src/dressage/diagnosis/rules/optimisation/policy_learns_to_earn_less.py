@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, early_spread, falls, median, part, returns, start
+from dressage.diagnosis.look import (
+    FEWEST,
+    SINGLE_STEP,
+    early_spread,
+    falls,
+    median,
+    part,
+    returns,
+    start,
+)
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
 
 class PolicyLearnsToEarnLess(Rule):
-    """Updates are healthy, the policy becomes surer, and the return falls to its lowest.
+    """Updates are healthy, the policy does not become more random, and the return falls.
 
     Why it hurts
         The optimizer does its work well, in the wrong direction.
 
     Evidence
-        A falling return that ends near the lowest of the run, beside an entropy that falls, a
-        policy loss that is negative as it should be, and a KL divergence in its usual range.
+        A falling return that ends near the lowest of the run, beside an entropy that falls
+        (of a Gaussian: that does not grow), a policy loss that is negative as it should be, and
+        a KL divergence in its usual range.
 
     Threshold and source
         A fall by 0.7 deviations of early episodes to within 6 % of the lowest, at a KL above
@@ -72,10 +82,14 @@ class PolicyLearnsToEarnLess(Rule):
         if not late - lowest < self.bound("height") * height:
             return None
         entropy = run["train/metrics/entropy"]
-        surer = start(entropy) - median(entropy, 0.5) > 0.05
+        # The deviation of a Gaussian is slow, and it need not fall for its mean to be learned.
+        least = -0.05 if run["train/metrics/action_std"] else 0.05
+        surer = start(entropy) - median(entropy, 0.5) > least
         moves = median(kl, 0.02, 0.5) > self.bound("kl")
         torn = float(np.max(first, initial=0.0)) > self.bound("first")
-        if not (surer and moves) or torn or not median(run["train/loss/policy"], 0.02, 0.5) < 0:
+        # After a single step the loss is that of the collecting policy, of either sign.
+        gained = run.algo in SINGLE_STEP or median(run["train/loss/policy"], 0.02, 0.5) < 0
+        if not (surer and moves and gained) or torn:
             return None
         return self.found(
             f"The return falls from {before:.4g} to {late:.4g}, the lowest being {lowest:.4g}, at "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import SINGLE_STEP, done, median, start
+import numpy as np
+
+from dressage.diagnosis.look import SINGLE_STEP, done, median, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -60,7 +62,7 @@ class PolicyStopsMoving(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         kl = run["train/metrics/kl_divergence"]
-        first, middle = start(kl), median(kl, 0.05, 0.6)
+        first, middle = float(np.max(part(kl)[:3], initial=0.0)), median(kl, 0.05, 0.6)
         if run.algo in SINGLE_STEP or done(run) or not first > 3.0 * self.bound("kl"):
             return None
         if not (middle < self.bound("kl") and middle < self.bound("share") * first):

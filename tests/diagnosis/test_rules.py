@@ -553,6 +553,34 @@ CASES: dict[str, tuple[RunView, RunView]] = {
             **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84 + 0.3 * NOISE)},
         ),
     ),
+    "VAL041": (
+        view(
+            algo="sac",
+            q_mean=np.full(T, -60.0),
+            td_error_mean=0.5,
+            target_drift=1.0,
+            reward_std=3.0,
+            ep_rew_mean=FLAT,
+            **{"train/loss/actor": np.full(T, 60.0)},
+        ),
+        view(
+            algo="sac",
+            q_mean=np.full(T, -60.0),
+            td_error_mean=0.5,
+            target_drift=1.0,
+            reward_std=3.0,
+            ep_rew_mean=FLAT,
+            **{"train/loss/actor": np.full(T, 59.0)},
+        ),
+    ),
+    "VAL042": (
+        view(
+            algo="sac", critic_disagreement=0.2, td_error_mean=2.0, reward_std=4.0, reward_mean=-6.0
+        ),
+        view(
+            algo="sac", critic_disagreement=1.8, td_error_mean=2.0, reward_std=4.0, reward_mean=-6.0
+        ),
+    ),
     "DAT013": (
         view(algo="dqn", buffer_fill=(STEPS % 40_000) / 60_000),
         view(algo="dqn", buffer_fill=STEPS / 60_000),

@@ -41,7 +41,7 @@ class BatchesGrowOld(Rule):
     families = ("value-based", "actor-critic")
     needs = ("train/metrics/buffer_age",)
     thresholds = {"share": Threshold(0.4, "our labelled runs, 2026-11-16")}
-    elsewhere = 0.01
+    elsewhere = 0.003
     expected = {
         "batch-reused": 0.95,
         "healthy": 0.002,

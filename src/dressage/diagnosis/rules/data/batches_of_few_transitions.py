@@ -43,7 +43,7 @@ class BatchesOfFewTransitions(Rule):
     families = ("value-based", "actor-critic")
     needs = ("train/metrics/buffer_age",)
     thresholds = {"batch": Threshold(12.0, "guess")}
-    elsewhere = 0.01
+    elsewhere = 0.003
     expected = {
         "batch-too-small": 0.9,
         "buffer-too-small": 0.05,

@@ -36,7 +36,7 @@ class BatchesTiny(Rule):
     severity = "medium"
     either = ("batch_size", "train/metrics/epochs_done")
     thresholds = {"batch": Threshold(16.0, "guess")}
-    elsewhere = 0.01
+    elsewhere = 0.003
     expected = {
         "batch-too-small": 0.95,
         "rollout-too-short": 0.6,

@@ -39,7 +39,7 @@ class MemoryWasEmptied(Rule):
     families = ("value-based", "actor-critic")
     either = ("train/metrics/buffer_fill", "train/metrics/buffer_age")
     thresholds = {"share": Threshold(0.66, "guess")}
-    elsewhere = 0.01
+    elsewhere = 0.003
     expected = {
         "resume-lost-state": 0.9,
         "loaded-model-ignored": 0.1,

@@ -36,7 +36,7 @@ class NoUpdatesAtAll(Rule):
     severity = "critical"
     families = ("value-based", "actor-critic")
     either = ("updates", "sys/env_steps_per_second")
-    elsewhere = 0.01
+    elsewhere = 0.002
     expected = {
         "learning-never-starts": 0.95,
         "learning-starts-misplaced": 0.03,

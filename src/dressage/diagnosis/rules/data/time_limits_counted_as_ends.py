@@ -38,7 +38,7 @@ class TimeLimitsCountedAsEnds(Rule):
     family = "data"
     severity = "high"
     thresholds = {"share": Threshold(0.8, "guess"), "truncated": Threshold(0.01, "guess")}
-    elsewhere = 0.01
+    elsewhere = 0.003
     expected = {
         "truncation-as-termination": 0.9,
         "time-limit-hidden": 0.6,

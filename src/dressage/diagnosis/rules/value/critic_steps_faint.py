@@ -39,7 +39,7 @@ class CriticStepsFaint(Rule):
     families = ("on-policy", "actor-critic")
     needs = ("train/metrics/update_to_weight/*",)
     thresholds = {"share": Threshold(0.1, "our labelled runs, 2026-11-16")}
-    elsewhere = 0.01
+    elsewhere = 0.005
     expected = {
         "value-lr-mismatch": 0.95,
         "critic-too-weak": 0.5,

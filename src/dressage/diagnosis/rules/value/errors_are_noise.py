@@ -42,7 +42,7 @@ class ErrorsAreNoise(Rule):
     families = ("value-based", "actor-critic")
     needs = ("train/metrics/td_error_mean", "train/roll/reward_std", "train/roll/reward_mean")
     thresholds = {"share": Threshold(0.7, "arithmetic"), "steady": Threshold(1.5, "guess")}
-    elsewhere = 0.01
+    elsewhere = 0.004
     expected = {
         "reward-noise": 0.9,
         "reward-uninformative": 0.9,

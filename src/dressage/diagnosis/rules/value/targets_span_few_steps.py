@@ -52,7 +52,7 @@ class TargetsSpanFewSteps(Rule):
         "rewards": Threshold(3.0, "our labelled runs, 2026-11-16"),
         "deviations": Threshold(1.6, "our labelled runs, 2026-11-16"),
     }
-    elsewhere = 0.01
+    elsewhere = 0.003
     expected = {
         "gamma-too-low": 0.95,
         "discount-misapplied": 0.3,

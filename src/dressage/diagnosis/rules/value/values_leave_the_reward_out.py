@@ -48,7 +48,7 @@ class ValuesLeaveTheRewardOut(Rule):
         "train/roll/reward_std",
     )
     thresholds = {"share": Threshold(0.7, "arithmetic")}
-    elsewhere = 0.01
+    elsewhere = 0.005
     expected = {
         "td-target-wrong": 0.6,
         "output-activation": 0.1,

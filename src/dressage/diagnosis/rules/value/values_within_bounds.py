@@ -40,7 +40,7 @@ class ValuesWithinBounds(Rule):
     severity = "critical"
     either = ("train/roll/value_mean", "train/metrics/q_mean")
     thresholds = {"share": Threshold(0.001, "guess")}
-    elsewhere = 0.01
+    elsewhere = 0.005
     expected = {
         "output-activation": 0.95,
         "critic-too-weak": 0.05,

@@ -52,6 +52,7 @@ def view(
     episodes: Episodes = NO_EPISODES,
     threshold: float | None = None,
     restarts: tuple[float, ...] = (),
+    state: Any = "finished",
     **metrics: Any,
 ) -> RunView:
     """A run by its series, each by its name or the last word of it; a number is constant but for a
@@ -63,7 +64,7 @@ def view(
         series[known] = Series(STEPS, given if given.ndim else given * (1 + 0.01 * NOISE))
     return RunView(
         Path("x"), "x", "dressage", algo, env, config or {}, series=series,
-        budget=60_000, env_steps=60_000, state="finished", spec=spec or {}, episodes=episodes,
+        budget=60_000, env_steps=60_000, state=state, spec=spec or {}, episodes=episodes,
         threshold=threshold, restarts=list(restarts),
     )  # fmt: skip
 
@@ -470,6 +471,11 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "OPT041": (
         view(**{f"{MOVE}policy": 1e-3 * (STEPS > 2500), f"{MOVE}value": 1e-3, ENTROPY: 0.69}),
         view(**{f"{MOVE}policy": 1e-3 * (STEPS < 2500), f"{MOVE}value": 1e-3, ENTROPY: CERTAIN}),
+    ),
+    "OPT042": (view(state="crashed", ep_rew_mean=FLAT), view(ep_rew_mean=FLAT)),
+    "OPT043": (
+        view(**{f"{NORM}policy": np.where(STEPS < 40_000, 12 + STEPS / 5000, 12.0)}),
+        view(**{f"{NORM}policy": np.where(STEPS < 40_000, 12 + STEPS / 5000, 30.0)}),
     ),
     "VAL022": (
         view(algo="dqn", q_max=np.linspace(4000, 50, T), **STEADY),

@@ -71,6 +71,8 @@ class PolicyMovesButStaysRandom(Rule):
         late = median(entropy, 0.5)
         if not len(known) or done(run) or deviation_grew(run):
             return None
+        if run.algo in SINGLE_STEP and run["train/metrics/action_std"]:
+            return None  # its deviation hardly changes where it learns too
         if not kl > self.bound("single" if run.algo in SINGLE_STEP else "kl"):
             return None
         highest = float(known.max())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import deviation_grew, done, median, part
+from dressage.diagnosis.look import SINGLE_STEP, deviation_grew, done, median, part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -26,7 +26,8 @@ class PolicyStaysRandom(Rule):
 
     Known false alarms
         Tasks whose best policy is random; runs that are far from done. A Gaussian
-        whose deviation grows is a symptom of its own.
+        whose deviation grows is a symptom of its own, and one that gets a single step a rollout
+        keeps its deviation where it learns too.
 
     References
         “Debugging RL, without the agonizing pain”.
@@ -77,6 +78,8 @@ class PolicyStaysRandom(Rule):
         entropy = run["train/metrics/entropy"]
         first, late = part(entropy, 0.0, 0.05), median(entropy, 0.5)
         if not len(first) or done(run) or deviation_grew(run):
+            return None
+        if run.algo in SINGLE_STEP and run["train/metrics/action_std"]:
             return None
         start = float(np.median(first))
         if not (start > 0 and late > self.thresholds["share"].value * start):

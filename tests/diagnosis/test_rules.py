@@ -587,6 +587,10 @@ CASES: dict[str, tuple[RunView, RunView]] = {
             algo="sac", critic_disagreement=1.8, td_error_mean=2.0, reward_std=4.0, reward_mean=-6.0
         ),
     ),
+    "VAL043": (
+        view(algo="dqn", q_mean=np.full(T, 42.0), q_max=np.full(T, 42.5), td_error_mean=8.0),
+        view(algo="dqn", q_mean=np.full(T, 42.0), q_max=np.full(T, 54.0), td_error_mean=8.0),
+    ),
     "DAT013": (
         view(algo="dqn", buffer_fill=(STEPS % 40_000) / 60_000),
         view(algo="dqn", buffer_fill=STEPS / 60_000),

@@ -543,22 +543,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="sac", td_error_mean=3.0, reward_std=4.0, reward_mean=-6.0, ep_rew_mean=FLAT),
         view(algo="sac", td_error_mean=0.8, reward_std=4.0, reward_mean=-6.0, ep_rew_mean=FLAT),
     ),
-    "DAT030": (
-        view(algo="dqn", buffer_age=STEPS + 500),
-        view(algo="dqn", buffer_age=STEPS / 2),
-    ),
-    "DAT031": (
-        view(
-            algo="ddpg",
-            action_saturation=0.6,
-            **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84)},
-        ),
-        view(
-            algo="ddpg",
-            action_saturation=0.6,
-            **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84 + 0.3 * NOISE)},
-        ),
-    ),
     "VAL041": (
         view(
             algo="sac",
@@ -590,6 +574,22 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "VAL043": (
         view(algo="dqn", q_mean=np.full(T, 42.0), q_max=np.full(T, 42.5), td_error_mean=8.0),
         view(algo="dqn", q_mean=np.full(T, 42.0), q_max=np.full(T, 54.0), td_error_mean=8.0),
+    ),
+    "DAT030": (
+        view(algo="dqn", buffer_age=STEPS + 500),
+        view(algo="dqn", buffer_age=STEPS / 2),
+    ),
+    "DAT031": (
+        view(
+            algo="ddpg",
+            action_saturation=0.6,
+            **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84)},
+        ),
+        view(
+            algo="ddpg",
+            action_saturation=0.6,
+            **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84 + 0.3 * NOISE)},
+        ),
     ),
     "DAT013": (
         view(algo="dqn", buffer_fill=(STEPS % 40_000) / 60_000),
@@ -767,6 +767,25 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "ENV035": (
         view(algo="sac", ep_rew_mean=FLAT, td_error_mean=0.8, reward_std=1.0),
         view(algo="sac", ep_rew_mean=FLAT, td_error_mean=0.1, reward_std=1.0),
+    ),
+    "ENV036": (
+        view(
+            algo="sac",
+            ep_rew_mean=FLAT,
+            **{ALPHA: np.exp(-STEPS / 9000), "train/loss/alpha": -1.6 * STEPS / 9000},
+        ),
+        view(
+            algo="sac",
+            ep_rew_mean=FLAT,
+            **{
+                ALPHA: np.exp(-STEPS / 9000),
+                "train/loss/alpha": -1.6 * STEPS / 9000 * np.exp(-STEPS / 12_000),
+            },
+        ),
+    ),
+    "ENV037": (
+        view(adv_std=0.5, adv_mean=0.01, return_std=0.6, return_mean=1.0, ep_rew_mean=FLAT),
+        view(adv_std=0.5, adv_mean=0.4, return_std=0.6, return_mean=1.0, ep_rew_mean=FLAT),
     ),
     "EVA030": (
         view(ep_rew_mean=RISING, **{"val/roll/ep_rew_mean": 25.0, "train/roll/ep_rew_std": 20.0}),

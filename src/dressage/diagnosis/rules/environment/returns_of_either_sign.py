@@ -22,8 +22,8 @@ class ReturnsOfEitherSign(Rule):
     Threshold and source
         A deviation of the sizes below 0.35 of that of the returns, with at least one in thirty of
         the rarer sign (our labelled runs, 2026-11-16: 0.05 to 0.25 with a sign that changes from
-        episode to episode); or two evaluations whose worst is the opposite of their best within a
-        quarter.
+        episode to episode); or two evaluations whose worst is the opposite of their best within
+        15 %.
 
     Prescription
         Look for a sign in the reward that depends on a flag, a player or an episode.
@@ -60,7 +60,7 @@ class ReturnsOfEitherSign(Rule):
         low, high = run["val/roll/ep_rew_min"].values, run["val/roll/ep_rew_max"].values
         if len(low) != len(high):
             return None
-        close = (np.abs(low + high) < 0.25 * high) & (low < 0) & (high != 1.0)
+        close = (np.abs(low + high) < 0.15 * high) & (low < 0) & (high != 1.0)
         if not close.sum() >= 2:
             return None
         return self.found(

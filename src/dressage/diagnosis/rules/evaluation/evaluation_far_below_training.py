@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import learned, median, part, start
+from dressage.diagnosis.look import FEWEST, learned, median, part, returns, start
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -53,12 +53,16 @@ class EvaluationFarBelowTraining(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        train, spread = run["train/roll/ep_rew_mean"], run["train/roll/ep_rew_std"]
+        train, spread = returns(run), run["train/roll/ep_rew_std"]
         evaluations, late = part(run["val/roll/ep_rew_mean"], 0.6), part(train, 0.5)
         if not len(evaluations) or not len(late):
             return None
         trained, held_out = median(train, 0.8), float(np.median(evaluations))
+        single = run.episodes.returns[run.episodes.env_steps > 0.7 * run.env_steps]
+        single = single[np.isfinite(single)]
         deviation = median(spread, 0.8) if spread else float(np.std(late))
+        if len(single) >= FEWEST:  # what is logged is of older episodes too
+            deviation = float(np.std(single))
         deviation = max(deviation, 0.05 * abs(trained))
         far = held_out < trained - self.bound("deviations") * deviation
         first = start(train)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, beginning, early_spread, learned, median, part, returns
+from dressage.diagnosis.look import FEWEST, beginning, early_spread, median, part, returns
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
 
 class EvaluationsStayFlat(Rule):
-    """Training rises and evaluations do not.
+    """Training rises and evaluations lag far behind.
 
     Why it hurts
         What is learned is of no use where it is evaluated: the two play different games.
@@ -19,8 +19,9 @@ class EvaluationsStayFlat(Rule):
         The last evaluations beside the first returns of training, and beside the last.
 
     Threshold and source
-        Evaluations that gained less than a third of what training gained, and end over a deviation
-        of late training episodes below it (guess).
+        Nine of ten late evaluations below training, with less than three quarters of what training
+        gained (our labelled runs, 2026-11-16: at most 0.69 of it with another environment, at least
+        0.84 where healthy).
 
     Prescription
         The same wrappers and the training normalisers, frozen, in the evaluation.
@@ -37,7 +38,10 @@ class EvaluationsStayFlat(Rule):
     family = "evaluation"
     severity = "high"
     needs = ("train/roll/ep_rew_mean", "val/roll/ep_rew_mean")
-    thresholds = {"share": Threshold(0.33, "guess"), "deviations": Threshold(1.0, "guess")}
+    thresholds = {
+        "share": Threshold(0.75, "our labelled runs, 2026-11-16"),
+        "below": Threshold(0.9, "our labelled runs, 2026-11-16"),
+    }
     elsewhere = 0.004
     expected = {
         "eval-env-mismatch": 0.9,
@@ -48,17 +52,13 @@ class EvaluationsStayFlat(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         held_out, curve = part(run["val/roll/ep_rew_mean"], 0.4), returns(run)
-        if len(held_out) < FEWEST or not learned(run):
+        if len(held_out) < FEWEST:
             return None
         level, first, late = float(np.median(held_out)), beginning(run), median(curve, 0.4)
-        if not late - first > 2.0 * early_spread(run):
+        if not late - first > 1.5 * early_spread(run):
             return None
-        spread = median(run["train/roll/ep_rew_std"], 0.4)
-        spread = spread if spread == spread else float(np.std(part(curve, 0.4)))
-        if not (
-            level - first < self.bound("share") * (late - first)
-            and late - level > self.bound("deviations") * spread
-        ):
+        below = float((held_out < late).mean())
+        if below < self.bound("below") or not level - first < self.bound("share") * (late - first):
             return None
         return self.found(
             f"Training rose from {first:.4g} to {late:.4g}; evaluations give {level:.4g}.",

@@ -477,6 +477,10 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(**{f"{NORM}policy": np.where(STEPS < 40_000, 12 + STEPS / 5000, 12.0)}),
         view(**{f"{NORM}policy": np.where(STEPS < 40_000, 12 + STEPS / 5000, 30.0)}),
     ),
+    "OPT044": (
+        view(return_mean=90.0, **STEADY, ep_len_mean=30.0, truncated_share=0.0),
+        view(return_mean=90.0, **STEADY, ep_len_mean=30.0, truncated_share=1.0),
+    ),
     "VAL022": (
         view(algo="dqn", q_max=np.linspace(4000, 50, T), **STEADY),
         view(algo="dqn", q_max=np.linspace(0.2, 90, T), **STEADY),

@@ -6,7 +6,7 @@ NATIVE := src/dressage/native
 LIBRARY := $(NATIVE)/_native.so
 export DRESSAGE_RUNS ?= runs
 
-.PHONY: setup demo test lint types test-learning test-crash test-conformance test-native bench-faults bench-faults-generate docs clean
+.PHONY: setup demo test lint types test-learning test-crash test-conformance test-native regress bench-faults bench-faults-generate docs clean
 
 setup: $(LIBRARY)
 
@@ -49,6 +49,10 @@ test-conformance: $(LIBRARY)
 
 test-native: $(LIBRARY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 tests/native -m long_native
+
+# Short trainings against a stored baseline: has a change slowed convergence?
+regress: $(LIBRARY)
+	$(BIN)/dressage regress --baseline benchmarks/regression
 
 # The diagnosis on the labelled runs in the repo: which faults hurt, and how often it is right.
 bench-faults: $(STAMP)

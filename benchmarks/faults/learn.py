@@ -98,7 +98,7 @@ def chosen(cases: Sequence[Sequence[Case]], counts: Counts) -> Rates:
 def learn(with_config: Sequence[Case], without: Sequence[Case], path: Path = RATES) -> Rates:
     """Counts where every rule can be seen, with the config; both kinds choose the two numbers."""
     rates = chosen((with_config, without), counted(with_config))
-    path.write_text(json.dumps(as_json(rates, with_config), indent=1) + "\n")
+    path.write_text(as_text(as_json(rates, with_config)))
     return rates
 
 
@@ -126,6 +126,18 @@ def misses(with_config: bool) -> str:
             lines.append(f"{case.label['key']}: {said} ({' '.join(sorted(case.fired))})")
     wrong = f"{len(lines)} of {len(given)} are wrong"
     return "\n".join([*sorted(lines), wrong])
+
+
+def as_text(data: dict[str, Any]) -> str:
+    """JSON with a line for each cause and for each rule, to be read and compared."""
+    parts = []
+    for key, value in data.items():
+        if isinstance(value, dict):
+            lines = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in value.items())
+            parts.append(f" {json.dumps(key)}: {{\n{lines}\n }}")
+        else:
+            parts.append(f" {json.dumps(key)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:

@@ -459,16 +459,23 @@ def regress(
     """Whether named settings converge significantly worse than a stored baseline.
 
     `write`: a YAML file of settings, `name: {env: …, algo: …, key: value}`, from which the baseline
-    is made first. Seeds are trained below `runs`, in a folder that is removed where none is given.
+    is made first. Seeds are trained anew at each call, in a new folder below `runs`; one that is
+    removed afterwards where `runs` is not given.
     """
     import tempfile
+    from contextlib import ExitStack
 
     from dressage.proving import regress_settings
 
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as stack:
+        if runs is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+        else:
+            Path(runs).mkdir(parents=True, exist_ok=True)
+            folder = tempfile.mkdtemp(prefix="regress-", dir=runs)
         return regress_settings(
             Path(baseline),
-            Path(folder if runs is None else runs),
+            Path(folder),
             write=None if write is None else Path(write),
             seeds=seeds,
             alpha=alpha,

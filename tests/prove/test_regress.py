@@ -60,7 +60,8 @@ def test_the_command_passes_on_itself_and_fails_on_worse_settings(tmp_path: Path
     settings = tmp_path / "settings.yaml"
     settings.write_text("cartpole: {env: CartPole-v1, algo: ppo, env_steps: 4096, eval_every: 0}\n")
     baseline = tmp_path / "baseline.json"
-    words = ["regress", "--baseline", str(baseline), "--seeds", "5"]
+    runs = tmp_path / "runs"  # kept: each call has to train anew all the same
+    words = ["regress", "--baseline", str(baseline), "--seeds", "5", "--runs", str(runs)]
     made = CliRunner().invoke(app, [*words, "--write", str(settings)])
     assert made.exit_code == 0, made.output
     worse = baseline.read_text().replace(

@@ -595,6 +595,14 @@ CASES: dict[str, tuple[RunView, RunView]] = {
             **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84 + 0.3 * NOISE)},
         ),
     ),
+    "VAL044": (
+        view(algo="dqn", q_mean=0.02, q_max=1.05, td_error_mean=0.007, q_gap=0.002),
+        view(algo="dqn", q_mean=0.77, q_max=1.05, td_error_mean=0.007, q_gap=0.002),
+    ),
+    "VAL045": (
+        view(algo="sac", target_drift=6.0, td_error_mean=0.05, q_mean=-7.0),
+        view(algo="sac", target_drift=6.0, td_error_mean=1.5, q_mean=-7.0),
+    ),
     "DAT013": (
         view(algo="dqn", buffer_fill=(STEPS % 40_000) / 60_000),
         view(algo="dqn", buffer_fill=STEPS / 60_000),

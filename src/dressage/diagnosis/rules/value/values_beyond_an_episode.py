@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dressage.diagnosis.look import episode_length, horizon, median
+from dressage.diagnosis.look import episode_length, horizon, median, size
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -71,6 +71,11 @@ class ValuesBeyondAnEpisode(Rule):
         steps, length = horizon(run, 0.7), episode_length(run, 0.7)
         cut = median(run["train/roll/truncated_share"], 0.7)
         late = not cut > 0.5 and steps > self.bound("times") * length
+        if not steps > 0.0:  # uneven rewards, or of the other sign: beside the usual size of one
+            mean, spread = (size(run[f"train/roll/reward_{word}"], 0.7) for word in ("mean", "std"))
+            usual = math.hypot(mean, spread)
+            steps = size(run["train/metrics/q_mean"], 0.7) / usual if usual > 1e-6 else math.nan
+            late = steps > max(5.0 * length, 200.0)
         if not late:
             steps, length = self.early(run)
         if not (late or steps > self.bound("early") * length):

@@ -61,6 +61,8 @@ class ValuesFitButOverestimate(Rule):
         values = median(run["train/metrics/q_mean"], 0.75)
         error = median(run["train/metrics/td_error_mean"], 0.75)
         cut = median(run["train/roll/truncated_share"], 0.5)
+        if median(run["train/hp/epsilon"], 0.75) > 0.15:  # values are those of choosing well
+            return None
         larger = abs(values) > abs(values - gap)
         if not (larger and abs(gap) > self.bound("gap") * abs(values)) or cut > 0.5:
             return None

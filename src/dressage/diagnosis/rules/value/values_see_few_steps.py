@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dressage.diagnosis.look import done, episode_length, horizon, median, size
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
@@ -15,7 +17,7 @@ class ValuesSeeFewSteps(Rule):
 
     Evidence
         The predicted value over the mean reward a step: how many rewards it sums up; beside
-        the length of episodes.
+        the length of episodes. Where rewards are uneven, the reward a step of late episodes.
 
     Threshold and source
         Fewer than 8 rewards and a tenth of an episode (guess), with values that fit their
@@ -65,11 +67,14 @@ class ValuesSeeFewSteps(Rule):
         )
         error = median(run["train/metrics/td_error_mean"], 0.5)
         predicted = size(run["train/metrics/q_mean"], 0.5)
-        if abs(target - value) > 0.3 * abs(target) or error > 0.15 * predicted:
+        if math.isnan(steps):
+            steps = self.by_returns(run)
+            few = 0.3 < steps < 1.6 and steps < 2.0 * self.bound("share") * length
+        elif abs(target - value) > 0.3 * abs(target) or error > 0.15 * predicted or done(run):
             return None
-        if done(run) or not (
-            0.0 < steps < self.bound("steps") and steps < self.bound("share") * length
-        ):
+        else:
+            few = 0.0 < steps < self.bound("steps") and steps < self.bound("share") * length
+        if not few:
             return None
         return self.found(
             f"The values are worth {steps:.2g} mean rewards; an episode has {length:.0f}.",
@@ -77,3 +82,17 @@ class ValuesSeeFewSteps(Rule):
             rewards=steps,
             length=length,
         )
+
+    def by_returns(self, run: RunView) -> float:
+        """How many mean rewards of late episodes the action values are worth, where they agree
+        with their targets and with the returns that follow; NaN where they do not."""
+        paid = median(run["train/roll/ep_rew_mean"], 0.8) / median(
+            run["train/roll/ep_len_mean"], 0.8
+        )
+        values, highest = (
+            median(run[f"train/metrics/{name}"], 0.8) for name in ("q_mean", "q_max")
+        )
+        scale = max(abs(values), abs(highest))
+        error = median(run["train/metrics/td_error_mean"], 0.8)
+        gap = abs(median(run["train/metrics/q_gap"], 0.8))
+        return values / paid if error < 0.05 * scale and gap < 0.1 * scale and paid else math.nan

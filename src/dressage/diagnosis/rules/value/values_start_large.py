@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import start
+from dressage.diagnosis.look import size, start
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -18,7 +18,8 @@ class ValuesStartLarge(Rule):
         step.
 
     Threshold and source
-        More than 15 times the reward (guess; well below one with usual initial weights).
+        More than 15 times the reward, and no ten times more later (guess; well below one with
+        usual initial weights).
 
     Prescription
         Usual initial weights; inputs on a scale near one.
@@ -61,6 +62,8 @@ class ValuesStartLarge(Rule):
         first = run["train/metrics/q_max"] or run["train/roll/value_mean"]
         level = abs(start(first))
         if run.restarts or not (reward > 0 and level > self.bound("times") * reward):
+            return None
+        if size(first, 0.5) > 10.0 * level:  # then they grow by themselves, and did from the first
             return None
         return self.found(
             f"The first predictions reach {level:.3g} beside rewards of {reward:.3g}.",

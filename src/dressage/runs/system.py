@@ -46,9 +46,13 @@ def _versions(names: tuple[str, ...]) -> dict[str, str]:
     found = {}
     for name in names:
         try:
-            found[name] = metadata.version(name)
+            told = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue
+        # metadata.version parses the whole file, which takes five times as long
+        lines = (told.read_text("METADATA") or "").splitlines()
+        line = next((line for line in lines if line.startswith("Version:")), "")
+        found[name] = line.partition(":")[2].strip() or told.version
     return found
 
 

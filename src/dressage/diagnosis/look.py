@@ -29,6 +29,13 @@ CHOICES = {
     "CartPole": 2, "MountainCar": 3, "Acrobot": 3, "LunarLander": 4, "FrozenLake": 4,
     "CliffWalking": 4, "Taxi": 6, "Blackjack": 2,
 }  # fmt: skip
+# Returns that solve well-known tasks, by Gymnasium's registry, for logs that do not say.
+KNOWN_THRESHOLDS = {
+    "CartPole-v1": 475.0, "Acrobot-v1": -100.0, "MountainCar-v0": -110.0, "LunarLander-v3": 200.0,
+    "MountainCarContinuous-v0": 90.0, "LunarLanderContinuous-v3": 200.0, "BipedalWalker-v3": 300.0,
+    "InvertedPendulum-v5": 950.0, "InvertedDoublePendulum-v5": 9100.0, "HalfCheetah-v5": 4800.0,
+    "Hopper-v5": 3800.0,
+}  # fmt: skip
 SINGLE_STEP = ("a2c", "a3c", "reinforce")  # one update a rollout: each moves the policy little
 VALUE_LOSSES = ("train/loss/value", "train/loss/critic", "train/loss/td")
 
@@ -347,8 +354,9 @@ def episode_length(run: RunView, begin: float = 0.5) -> float:
 
 
 def solved(run: RunView) -> bool:
-    """Whether the late return is at the environment's threshold."""
-    return run.threshold is not None and late_return(run) >= run.threshold
+    """Whether the late return is at the environment's threshold, told by the log or well known."""
+    enough = KNOWN_THRESHOLDS.get(run.env or "") if run.threshold is None else run.threshold
+    return enough is not None and late_return(run) >= enough
 
 
 def late_return(run: RunView, evaluated: bool = True) -> float:
@@ -368,7 +376,7 @@ def late_return(run: RunView, evaluated: bool = True) -> float:
 
 def done(run: RunView) -> bool:
     """Whether there is nothing to find: solved where the threshold is known, else learned."""
-    return solved(run) if run.threshold is not None else learned(run)
+    return solved(run) or (run.threshold is None and learned(run))
 
 
 def thin(run: RunView) -> RunView:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, median, part, returns, start
+from dressage.diagnosis.look import median, part, returns, start
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -62,7 +62,7 @@ class TrainingFarBelowEvaluation(Rule):
             return None
         single = run.episodes.returns[run.episodes.env_steps > 0.85 * run.env_steps]
         single = single[np.isfinite(single)]
-        enough = len(single) >= FEWEST
+        enough = len(single) >= 3
         trained = float(np.median(single)) if enough else median(curve, 0.9)
         spread = float(np.std(single)) if enough else median(run["train/roll/ep_rew_std"], 0.9)
         spread = spread if spread == spread else float(np.std(part(curve, 0.8)))

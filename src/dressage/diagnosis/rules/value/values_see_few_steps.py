@@ -86,9 +86,10 @@ class ValuesSeeFewSteps(Rule):
     def by_returns(self, run: RunView) -> float:
         """How many mean rewards of late episodes the action values are worth, where they agree
         with their targets and with the returns that follow; NaN where they do not."""
-        paid = median(run["train/roll/ep_rew_mean"], 0.8) / median(
-            run["train/roll/ep_len_mean"], 0.8
-        )
+        length = median(run["train/roll/ep_len_mean"], 0.8)
+        if not length > 0:
+            return math.nan
+        paid = median(run["train/roll/ep_rew_mean"], 0.8) / length
         values, highest = (
             median(run[f"train/metrics/{name}"], 0.8) for name in ("q_mean", "q_max")
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import median
+import math
+
+from dressage.diagnosis.look import episode_length, median, size
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -15,11 +17,12 @@ class ValuesDiverge(Rule):
         nothing.
 
     Evidence
-        The largest predicted value against the largest reward over 1 - gamma, or growth by a factor
-        of ten in the second half.
+        Growth of the mean predicted value by a factor of ten in the second half, or a value that is
+        beyond all rewards.
 
     Threshold and source
-        Above twice the bound, or ten times the value at half of the run (guess).
+        Ten times the value at half of the run, or above 3000 rewards of the usual size and ten
+        episodes of them (guess).
 
     Prescription
         A lower learning rate, double Q-learning, slower targets; check that ends of the task are
@@ -61,10 +64,14 @@ class ValuesDiverge(Rule):
         q = run["train/metrics/q_mean"]
         half, late = abs(median(q, 0.3, 0.5)), abs(median(q, 0.9))
         bounds = self.thresholds
-        if not late > bounds["growth"].value * max(half, bounds["least"].value):
+        mean, spread = (size(run[f"train/roll/reward_{word}"], 0.5) for word in ("mean", "std"))
+        usual = math.hypot(mean, spread)  # NaN where rewards are not logged: then nothing is beyond
+        length = episode_length(run)
+        beyond = usual > 1e-6 and late > 3000.0 * usual and not late < 10.0 * length * usual
+        if not beyond and not late > bounds["growth"].value * max(half, bounds["least"].value):
             return None
         return self.found(
-            f"The mean action value grew from {half:.3g} to {late:.3g} in the second half of the "
+            f"The mean action value went from {half:.3g} to {late:.3g} in the second half of the "
             "run.",
             "train/metrics/q_mean",
             q_half=half,

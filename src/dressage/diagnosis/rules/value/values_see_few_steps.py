@@ -67,15 +67,14 @@ class ValuesSeeFewSteps(Rule):
         )
         error = median(run["train/metrics/td_error_mean"], 0.5)
         predicted = size(run["train/metrics/q_mean"], 0.5)
-        if math.isnan(steps):
-            steps = self.by_returns(run)
-            few = 0.3 < steps < 1.6 and steps < 2.0 * self.bound("share") * length
-        elif abs(target - value) > 0.3 * abs(target) or error > 0.15 * predicted or done(run):
-            return None
+        by_returns = self.by_returns(run)
+        if 0.3 < by_returns < min(1.6, 2.0 * self.bound("share") * length):
+            steps = by_returns  # so few that it is the discount, however much was learned
         else:
-            few = 0.0 < steps < self.bound("steps") and steps < self.bound("share") * length
-        if not few:
-            return None
+            few = 0.0 < steps < min(self.bound("steps"), self.bound("share") * length)
+            unfit = abs(target - value) > 0.3 * abs(target) or error > 0.15 * predicted
+            if not few or unfit or done(run):
+                return None
         return self.found(
             f"The values are worth {steps:.2g} mean rewards; an episode has {length:.0f}.",
             "train/metrics/q_mean" if run["train/metrics/q_mean"] else "train/roll/value_mean",

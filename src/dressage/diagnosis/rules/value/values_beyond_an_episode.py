@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import math
 
-from dressage.diagnosis.look import episode_length, horizon, median, size
+import numpy as np
+
+from dressage.diagnosis.look import episode_length, horizon, median, part, size
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
+
+
+def usual_reward(run: RunView) -> float:
+    """The size of a reward over all of the run, since a memory holds those of all of it; 0 where it
+    is not known."""
+    mean, spread = part(run["train/roll/reward_mean"]), part(run["train/roll/reward_std"])
+    squares = [float(np.mean(values**2)) for values in (mean, spread) if len(values)]
+    return math.sqrt(sum(squares))
 
 
 class ValuesBeyondAnEpisode(Rule):
@@ -72,8 +82,7 @@ class ValuesBeyondAnEpisode(Rule):
         cut = median(run["train/roll/truncated_share"], 0.7)
         late = not cut > 0.5 and steps > self.bound("times") * length
         if not steps > 0.0:  # uneven rewards, or of the other sign: beside the usual size of one
-            mean, spread = (size(run[f"train/roll/reward_{word}"], 0.7) for word in ("mean", "std"))
-            usual = math.hypot(mean, spread)
+            usual = usual_reward(run)
             steps = size(run["train/metrics/q_mean"], 0.7) / usual if usual > 1e-6 else math.nan
             late = steps > max(5.0 * length, 200.0)
         if not late:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
-from dressage.diagnosis.look import episode_length, median, size
+from dressage.diagnosis.look import episode_length, median
 from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rules.value.values_beyond_an_episode import usual_reward
 from dressage.runs.view import RunView
 
 
@@ -64,8 +63,7 @@ class ValuesDiverge(Rule):
         q = run["train/metrics/q_mean"]
         half, late = abs(median(q, 0.3, 0.5)), abs(median(q, 0.9))
         bounds = self.thresholds
-        mean, spread = (size(run[f"train/roll/reward_{word}"], 0.5) for word in ("mean", "std"))
-        usual = math.hypot(mean, spread)  # NaN where rewards are not logged: then nothing is beyond
+        usual = usual_reward(run)
         length = episode_length(run)
         beyond = usual > 1e-6 and late > 3000.0 * usual and not late < 10.0 * length * usual
         if not beyond and not late > bounds["growth"].value * max(half, bounds["least"].value):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import size, start
+import math
+
+from dressage.diagnosis.look import part, size, start
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -60,7 +62,8 @@ class ValuesStartLarge(Rule):
     def check(self, run: RunView) -> Finding | None:
         reward = max(start(run["train/roll/reward_std"]), abs(start(run["train/roll/reward_mean"])))
         first = run["train/metrics/q_max"] or run["train/roll/value_mean"]
-        level = abs(start(first))
+        known = part(first)
+        level = abs(float(known[0])) if len(known) else math.nan
         if run.restarts or not (reward > 0 and level > self.bound("times") * reward):
             return None
         if size(first, 0.5) > 10.0 * level:  # then they grow by themselves, and did from the first

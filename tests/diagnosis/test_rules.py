@@ -607,6 +607,10 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="sac", critic_disagreement=0.5, td_error_mean=5.0, q_mean=-70.0, reward_std=4.0),
         view(algo="sac", critic_disagreement=0.5, td_error_mean=3.2, q_mean=-70.0, reward_std=4.0),
     ),
+    "VAL047": (
+        view(algo="sac", td_error_mean=2.0, **{"train/metrics/grad_norm/critic": 3000.0}),
+        view(algo="sac", td_error_mean=2.0, **{"train/metrics/grad_norm/critic": 90.0}),
+    ),
     "DAT013": (
         view(algo="dqn", buffer_fill=(STEPS % 40_000) / 60_000),
         view(algo="dqn", buffer_fill=STEPS / 60_000),

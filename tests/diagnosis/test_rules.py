@@ -579,22 +579,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="dqn", q_mean=np.full(T, 42.0), q_max=np.full(T, 42.5), td_error_mean=8.0),
         view(algo="dqn", q_mean=np.full(T, 42.0), q_max=np.full(T, 54.0), td_error_mean=8.0),
     ),
-    "DAT030": (
-        view(algo="dqn", buffer_age=STEPS + 500),
-        view(algo="dqn", buffer_age=STEPS / 2),
-    ),
-    "DAT031": (
-        view(
-            algo="ddpg",
-            action_saturation=0.6,
-            **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84)},
-        ),
-        view(
-            algo="ddpg",
-            action_saturation=0.6,
-            **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84 + 0.3 * NOISE)},
-        ),
-    ),
     "VAL044": (
         view(algo="dqn", q_mean=0.02, q_max=1.05, td_error_mean=0.007, q_gap=0.002),
         view(algo="dqn", q_mean=0.77, q_max=1.05, td_error_mean=0.007, q_gap=0.002),
@@ -610,6 +594,22 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "VAL047": (
         view(algo="sac", td_error_mean=2.0, **{"train/metrics/grad_norm/critic": 3000.0}),
         view(algo="sac", td_error_mean=2.0, **{"train/metrics/grad_norm/critic": 90.0}),
+    ),
+    "DAT030": (
+        view(algo="dqn", buffer_age=STEPS + 500),
+        view(algo="dqn", buffer_age=STEPS / 2),
+    ),
+    "DAT031": (
+        view(
+            algo="ddpg",
+            action_saturation=0.6,
+            **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84)},
+        ),
+        view(
+            algo="ddpg",
+            action_saturation=0.6,
+            **{"train/roll/action_std": np.where(STEPS < 5000, 0.57, 0.84 + 0.3 * NOISE)},
+        ),
     ),
     "DAT013": (
         view(algo="dqn", buffer_fill=(STEPS % 40_000) / 60_000),
@@ -751,6 +751,18 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "PRO030": (
         view(ep_rew_mean=FLAT, kl_divergence=0.004, **{ENTROPY: np.linspace(0.69, 0.4, T)}),
         view(ep_rew_mean=FLAT, kl_divergence=0.004, **{ENTROPY: 0.69 * np.exp(-STEPS / 5000)}),
+    ),
+    "PRO031": (
+        view(
+            ep_rew_mean=RISING,
+            explained_variance=0.5,
+            episodes=episodes(20 * NOISE[np.r_[0:T, 0:T]], 500, "truncated"),
+        ),
+        view(
+            ep_rew_mean=RISING,
+            explained_variance=0.98,
+            episodes=episodes(20 * NOISE[np.r_[0:T, 0:T]], 500, "truncated"),
+        ),
     ),
     "ENV030": (
         view(

@@ -38,7 +38,7 @@ class EpisodesSuddenlyShort(Rule):
     severity = "critical"
     needs = ("train/roll/ep_len_mean",)
     thresholds = {"share": Threshold(0.9, "guess"), "steps": Threshold(10.0, "guess")}
-    elsewhere = 0.01
+    elsewhere = 0.003
     expected = {
         "env-not-reset": 0.95,
         "truncation-as-termination": 0.02,

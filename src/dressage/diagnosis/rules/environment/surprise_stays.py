@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dressage.diagnosis.look import median, size, solved, start
+from dressage.diagnosis.look import FEWEST, median, size, solved, start
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -64,6 +64,9 @@ class SurpriseStays(Rule):
         "entropy-bonus-too-high": 0.4,
         "healthy": 0.003,
     }
+
+    def can_see(self, run: RunView) -> bool:
+        return super().can_see(run) and len(run["train/roll/adv_std"].values) >= 4 * FEWEST
 
     def check(self, run: RunView) -> Finding | None:
         advantages, targets = run["train/roll/adv_std"], run["train/roll/return_mean"]

@@ -17,7 +17,7 @@ class CollectingSlowsDown(Rule):
         The time of collecting by parts of the run, beside that of updating.
 
     Threshold and source
-        Over twice as long in the end as at first, rising throughout, where updates take less than
+        Over twice as long in the end as at first, longest at the end, where updates take less than
         half of that rise (guess).
 
     Prescription
@@ -46,7 +46,9 @@ class CollectingSlowsDown(Rule):
         collect, update = run["sys/time/collect"], run["sys/time/update"]
         levels = [median(collect, i / 4, (i + 1) / 4) for i in range(4)]
         before, after = median(update, 0.05, 0.3), median(update, 0.75)
-        if not all(levels[i + 1] > 1.1 * levels[i] for i in range(3)) or not rises(collect):
+        if not (levels[-1] == max(levels) and min(levels[1:]) > 1.2 * levels[0]):
+            return None
+        if not rises(collect):
             return None
         times, beside = levels[-1] / levels[0], after / before if before > 0 else 1.0
         if not (times > self.bound("times") and beside < 1 + 0.5 * (times - 1)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import (
+    FEWEST,
     beginning,
     done,
     early_spread,
@@ -74,6 +75,10 @@ class PolicyMovesButEarnsNoMore(Rule):
         "lr-too-high": 0.03,
         "healthy": 0.01,
     }
+
+    def can_see(self, run: RunView) -> bool:
+        rows = run["train/metrics/kl_divergence"].values
+        return super().can_see(run) and len(rows) >= 4 * FEWEST
 
     def check(self, run: RunView) -> Finding | None:
         kl = median(run["train/metrics/kl_divergence"], 0.1, 0.6)

@@ -587,14 +587,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="sac", target_drift=6.0, td_error_mean=0.05, q_mean=-7.0),
         view(algo="sac", target_drift=6.0, td_error_mean=1.5, q_mean=-7.0),
     ),
-    "VAL046": (
-        view(algo="sac", critic_disagreement=0.5, td_error_mean=5.0, q_mean=-70.0, reward_std=4.0),
-        view(algo="sac", critic_disagreement=0.5, td_error_mean=3.2, q_mean=-70.0, reward_std=4.0),
-    ),
-    "VAL047": (
-        view(algo="sac", td_error_mean=2.0, **{"train/metrics/grad_norm/critic": 3000.0}),
-        view(algo="sac", td_error_mean=2.0, **{"train/metrics/grad_norm/critic": 90.0}),
-    ),
     "DAT030": (
         view(algo="dqn", buffer_age=STEPS + 500),
         view(algo="dqn", buffer_age=STEPS / 2),

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from dressage.diagnosis.look import FEWEST, median
+from dressage.diagnosis.look import median
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView, Series
 
@@ -18,8 +16,7 @@ class SpeedFalls(Rule):
         Something grows with every step: a list, a log, the memory in use.
 
     Evidence
-        Env steps per second by fifths of the run, after learning began; from the clock where
-        what is logged is the mean since the start.
+        Env steps per second by fifths of the run, after learning began.
 
     Threshold and source
         Below 40 % of what it was, falling throughout (guess).
@@ -49,10 +46,7 @@ class SpeedFalls(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        speed, clock = run["sys/env_steps_per_second"], run["wall_seconds"]
-        if run.library == "sb3" and len(clock.values) >= 6 * FEWEST:
-            passed = np.maximum(np.diff(clock.values), 1e-9)
-            speed = Series(clock.env_steps[1:], np.diff(clock.env_steps) / passed)
+        speed = run["sys/env_steps_per_second"]
         begun = min(
             (s.env_steps[0] for n, s in run.series.items() if n.startswith("train/loss/")),
             default=0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import size
+from dressage.diagnosis.look import median, returns, size
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -14,7 +14,8 @@ class RewardsTooLarge(Rule):
         Values and their gradients grow with the reward, and most defaults take it to be near one.
 
     Evidence
-        Mean size of the reward a step: its deviation, or the value targets where those are logged.
+        Mean size of the reward a step and its deviation; the return over the length of an episode
+        where those are not logged.
 
     Threshold and source
         A deviation above 30 (our labelled runs, 2026-11-16: up to 13 where a task pays 100 at its
@@ -34,7 +35,7 @@ class RewardsTooLarge(Rule):
     name = "rewards-too-large"
     family = "environment"
     severity = "high"
-    needs = ("train/roll/reward_std",)
+    either = ("train/roll/reward_std", "train/roll/ep_len_mean")
     thresholds = {"reward_std": Threshold(30.0, "our labelled runs, 2026-11-16")}
     elsewhere = 0.03
     expected = {
@@ -50,6 +51,9 @@ class RewardsTooLarge(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         spread = max(size(run["train/roll/reward_std"]), size(run["train/roll/reward_mean"]))
+        length = median(run["train/roll/ep_len_mean"])
+        if not run["train/roll/reward_std"] and length > 0:
+            spread = size(returns(run)) / length
         if not spread > self.thresholds["reward_std"].value:
             return None
         return self.found(

@@ -39,11 +39,11 @@ class WorkersForCheapSteps(Rule):
     needs = ("sys/time/collect",)
     settings = ("backend",)
     thresholds = {"seconds": Threshold(1e-3, "guess")}
-    elsewhere = 0.01
+    elsewhere = 0.002
     expected = {
         "hardware-underused": 0.9,
         "pipeline-bottleneck": 0.05,
-        "healthy": 0.005,
+        "healthy": 0.001,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -1,44 +1,47 @@
 """Learns the rates that `dressage diagnose` ships from the training runs, and nothing else.
 
 Hit and false-alarm rates of each rule are counted; the temperature and the share of healthy runs,
-the only two other numbers, are those that give the best log probability of the right answers, with
-few false alarms, when one environment at a time is left out of the counts.
+the only two other numbers, are those with which probabilities mean what they say and false alarms
+are few, when one environment at a time is left out of the counts.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from benchmarks.faults import store
 from benchmarks.faults.admit import admitted
+from benchmarks.faults.score import answer, calibration_error, share
 from benchmarks.faults.symptoms import Case, cases
 
 from dressage.diagnosis.diagnose import RATES, shipped_rates
-from dressage.diagnosis.infer import HEALTHY, Counts, Rates, likelihoods, ranking, weighed
+from dressage.diagnosis.infer import Counts, Rates, likelihoods, ranking, weighed
 from dressage.diagnosis.registry import all_rules
 
 COMMAND = "python -m benchmarks.faults learn"
-TEMPERATURES = (0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0)
-HEALTHY_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+TEMPERATURES = (0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
+HEALTHY_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 FALSE_ALARMS = 0.02  # of healthy runs: what is wanted
 
 
 def counted(cases: Iterable[Case]) -> Counts:
-    """Rule -> cause -> family -> (fired, could be seen)."""
+    """Rule -> cause -> family -> (fired, could be seen), in settings: runs of one cause in one
+    setting are alike, and count together as one."""
+    cases = list(cases)
+    alike = Counter((case.truth, case.label["setting"]) for case in cases)
     counts: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
     )
     for case in cases:
+        share = 1.0 / alike[case.truth, case.label["setting"]]
         for id in case.seen:
             cell = counts[id][case.truth][case.family]
-            cell[0] += id in case.fired
-            cell[1] += 1.0
+            cell[0] += share * (id in case.fired)
+            cell[1] += share
     return {
         rule: {
             cause: {family: (cell[0], cell[1]) for family, cell in by_family.items()}
@@ -67,32 +70,27 @@ def environment(case: Case) -> str:
 
 
 def chosen(cases: Sequence[Sequence[Case]], counts: Counts) -> Rates:
-    """The two numbers with which left-out environments are told best: the mean log probability of
-    the right answers over faulty runs and over healthy ones, which count as much, however many,
-    among those pairs that give the fewest false alarms, `FALSE_ALARMS` being few enough.
+    """The temperature with which probabilities mean what they say (the least calibration error) on
+    environments that were left out, and the smallest share of healthy runs, from a half on, that
+    gives few false alarms there.
 
     `cases`: with the config, and without it; one pair of numbers serves both.
     """
-    both = [case for each in cases for case in each]
-    scores = [score for each in cases for score in left_out(each)]
-    best: tuple[float, float, Rates] | None = None
-    for temperature in TEMPERATURES:
-        for share in HEALTHY_SHARES:
-            rates = Rates(counts, temperature, share)
-            logs: dict[bool, list[float]] = {True: [], False: []}
-            alarms = []
-            for case, score in zip(both, scores, strict=True):
-                given = weighed(score, rates)
-                right = sum(given.get(cause, 0.0) for cause in case.right)
-                logs[case.truth == HEALTHY].append(math.log(max(right, 1e-6)))
-                if case.truth == HEALTHY:
-                    alarms.append(ranking(given)[0] != HEALTHY)
-            value = sum(float(np.mean(part)) for part in logs.values() if part)
-            quiet = -max(float(np.mean(alarms)) if alarms else 0.0, FALSE_ALARMS)
-            if best is None or (quiet, value) > best[:2]:
-                best = quiet, value, rates
-    assert best is not None
-    return best[2]
+    told = [list(zip(each, left_out(each), strict=True)) for each in cases]
+
+    def judged(rates: Rates) -> tuple[float, float]:
+        """False alarms, the more of the two, and calibration error."""
+        answers = [[answer(case, weighed(s, rates)) for case, s in each] for each in told]
+        alarms = [share(each, "false alarms") for each in answers]
+        return max(alarms), sum(calibration_error(each) for each in answers)
+
+    seen: list[tuple[float, float, Rates]] = []
+    for healthy in HEALTHY_SHARES:
+        tried = [Rates(counts, temperature, healthy) for temperature in TEMPERATURES]
+        seen += [(*judged(rates), rates) for rates in tried]
+        if quiet := [one for one in seen if not one[0] > FALSE_ALARMS]:
+            return min(quiet, key=lambda one: one[1])[2]
+    return min(seen, key=lambda one: one[:2])[2]
 
 
 def learn(with_config: Sequence[Case], without: Sequence[Case], path: Path = RATES) -> Rates:
@@ -141,22 +139,22 @@ def as_text(data: dict[str, Any]) -> str:
 
 
 def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:
-    """How many runs there were, and for each rule only where it fired or could not be seen."""
-    runs: dict[str, dict[str, int]] = {}
+    """How many settings there were, and for each rule only in how many it fired or could not be
+    seen."""
+    settings: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for case in cases:
-        by_family = runs.setdefault(case.truth, {})
-        by_family[case.family] = by_family.get(case.family, 0) + 1
+        settings[case.truth][case.family].add(case.label["setting"])
     rules: dict[str, Any] = {}
     for id in sorted(all_rules()):
-        fired: dict[str, dict[str, int]] = {}
-        unseen: dict[str, dict[str, int]] = {}
-        for cause, by_family in sorted(runs.items()):
-            for family, count in sorted(by_family.items()):
+        fired: dict[str, dict[str, float]] = {}
+        unseen: dict[str, dict[str, float]] = {}
+        for cause, by_family in sorted(settings.items()):
+            for family, names in sorted(by_family.items()):
                 f, n = rates.counts.get(id, {}).get(cause, {}).get(family, (0.0, 0.0))
                 if f:
-                    fired.setdefault(cause, {})[family] = int(f)
-                if n < count:
-                    unseen.setdefault(cause, {})[family] = count - int(n)
+                    fired.setdefault(cause, {})[family] = round(f, 3)
+                if missing := round(len(names) - n, 3):
+                    unseen.setdefault(cause, {})[family] = missing
         rules[id] = {"fired": fired, "unseen": unseen}
     return {
         "format": 1,
@@ -164,8 +162,10 @@ def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:
         "settings": sorted({case.label["setting"] for case in cases}),
         "temperature": rates.temperature,
         "healthy": rates.healthy,
-        "runs": {
-            cause: dict(sorted(by_family.items())) for cause, by_family in sorted(runs.items())
+        "runs": len(cases),
+        "in": {
+            cause: {family: len(names) for family, names in sorted(by_family.items())}
+            for cause, by_family in sorted(settings.items())
         },
         "rules": rules,
     }

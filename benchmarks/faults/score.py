@@ -51,12 +51,15 @@ class Answer:
 
 def answered(cases: Sequence[Case], rates: Rates) -> list[Answer]:
     rules = all_rules()
-    answers = []
-    for case in cases:
-        given = posterior([rules[id] for id in case.seen], case.fired, case.family, rates)
-        ranked = tuple(ranking(given))
-        answers.append(Answer(case, ranked, surety(ranked[0], given)))
-    return answers
+    return [
+        answer(case, posterior([rules[id] for id in case.seen], case.fired, case.family, rates))
+        for case in cases
+    ]
+
+
+def answer(case: Case, given: Mapping[str, float]) -> Answer:
+    ranked = tuple(ranking(given))
+    return Answer(case, ranked, surety(ranked[0], given))
 
 
 def surety(named: str, given: Mapping[str, float]) -> float:

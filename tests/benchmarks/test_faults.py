@@ -9,9 +9,6 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # benchmarks is no package that is installed
-
 from benchmarks.faults import accepted, admit, generate, plan, store
 from benchmarks.faults.benign import VARIATIONS
 from benchmarks.faults.faults import FAULTS

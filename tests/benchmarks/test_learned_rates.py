@@ -26,8 +26,8 @@ CASES = [
 ]
 
 
-def test_counts_are_of_runs_in_which_a_rule_could_be_seen() -> None:
-    counts = counted(CASES)
+def test_counts_are_of_settings_in_which_a_rule_could_be_seen() -> None:
+    counts = counted([*CASES, *CASES[:1]])  # another seed of a setting adds nothing
     assert counts["OPT001"]["lr-too-high"]["on-policy"] == (1.0, 2.0)
     assert counts["OPT002"]["lr-too-high"]["on-policy"] == (0.0, 1.0)
     assert counts["OPT002"][HEALTHY]["on-policy"] == (1.0, 2.0)

@@ -23,8 +23,8 @@ from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.rule import Rule
 
 HEALTHY = "healthy"
-STRENGTH = 4.0  # labelled runs that a rule's own expectation counts as
-OF_ALL = 4.0  # runs of one family of algorithms that the rate over all families counts as
+STRENGTH = 4.0  # settings that a rule's own expectation counts as
+OF_ALL = 4.0  # settings of one family of algorithms that the rate over all families counts as
 FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
 UNPROVEN = 0.3  # prior of a cause without labelled runs, beside one that has some
 Counts = Mapping[str, Mapping[str, Mapping[str, tuple[float, float]]]]
@@ -32,7 +32,8 @@ Counts = Mapping[str, Mapping[str, Mapping[str, tuple[float, float]]]]
 
 @dataclass(frozen=True)
 class Rates:
-    """What labelled runs have told: rule -> cause -> family -> `(fired, could be seen)`."""
+    """What labelled runs have told: rule -> cause -> family -> `(fired, could be seen)`, in
+    settings: all runs of a cause in one setting count together as one."""
 
     counts: Counts = field(default_factory=dict)
     # Chosen on labelled runs of training, with what rules expect: there are too few of each cause
@@ -72,8 +73,8 @@ class Rates:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Rates:
-        """As `benchmarks/faults/learn.py` writes it: how many runs there were, and for each rule
-        in how many of them it fired, and in how many it could not be seen."""
+        """As `benchmarks/faults/learn.py` writes it: in how many settings each cause was seen, and
+        for each rule in how many of them it fired, and in how many it could not be looked for."""
         counts = {
             rule: {
                 cause: {
@@ -83,7 +84,7 @@ class Rates:
                     )
                     for family, n in by_family.items()
                 }
-                for cause, by_family in data["runs"].items()
+                for cause, by_family in data["in"].items()
             }
             for rule, told in data["rules"].items()
         }

@@ -11,7 +11,7 @@ from dressage.diagnosis.infer import HEALTHY
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Rule
 
-ENOUGH = 20  # healthy runs that could show a rule, before its rates count as measured
+ENOUGH = 8  # healthy settings that could show a rule, before its rates count as measured
 HEADINGS = (
     "Why it hurts",
     "Evidence",
@@ -45,11 +45,14 @@ class RulePage:
             return "It was not looked for on labelled runs yet."
         quiet, healthy = counted.pop(HEALTHY, (0, 0))
         often = sorted(counted.items(), key=lambda item: -item[1][0])[:6]
-        hits = ", ".join(f"{cause} {f:g} of {n:g}" for cause, (f, n) in often if f)
-        return f"It fired on {quiet:g} of {healthy:g} healthy runs; {hits or 'on no faulty one'}."
+        hits = ", ".join(f"{cause} {f:.2g} of {n:g}" for cause, (f, n) in often if f)
+        return (
+            f"It fired in {quiet:.2g} of {healthy:g} healthy settings (seeds count together); "
+            f"{hits or 'in no faulty one'}."
+        )
 
     def _counted(self) -> dict[str, tuple[float, float]]:
-        """By cause: labelled runs of training in which it fired, and in which it could be seen."""
+        """By cause: labelled settings of training in which it fired, and where it could be seen."""
         by_cause = shipped_rates().counts.get(self.rule.id, {})
         return {
             cause: (sum(f for f, _ in by.values()), sum(n for _, n in by.values()))

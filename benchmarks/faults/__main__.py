@@ -19,6 +19,7 @@ def main() -> None:
     maker = commands.add_parser("generate", help="make the runs that are not there yet")
     maker.add_argument("--minutes", type=float, default=20.0)
     maker.add_argument("--only", help="keys that contain this word")
+    maker.add_argument("--kind", choices=("clean", "benign", "fault"))
     maker.add_argument(
         "--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"), help="every N-th, from K"
     )
@@ -39,7 +40,11 @@ def main() -> None:
         from benchmarks.faults.plan import jobs
 
         k, n = given.part
-        wanted = [job for job in jobs() if given.only is None or given.only in job.key][k::n]
+        wanted = [
+            job
+            for job in jobs()
+            if (given.only or "") in job.key and given.kind in (None, job.kind)
+        ][k::n]
         pending = PENDING / f"{k}-of-{n}"  # of its own: parts may be made side by side
         print(generate(wanted, given.minutes, pending=pending), "runs made")
     elif given.command == "sb3":

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from benchmarks.faults.score import answer, calibration_error, share
 from benchmarks.faults.symptoms import Case, cases
 
 from dressage.diagnosis.diagnose import RATES, shipped_rates
-from dressage.diagnosis.infer import Counts, Rates, likelihoods, ranking, weighed
+from dressage.diagnosis.infer import Rates, Seen, likelihoods, ranking, weighed
 from dressage.diagnosis.registry import all_rules
 
 COMMAND = "python -m benchmarks.faults learn"
@@ -28,27 +29,42 @@ HEALTHY_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 FALSE_ALARMS = 0.02  # of healthy runs: what is wanted
 
 
-def counted(cases: Iterable[Case]) -> Counts:
-    """Rule -> cause -> family -> (fired, could be seen), in settings: runs of one cause in one
-    setting are alike, and count together as one."""
+def counted(cases: Iterable[Case], temperature: float = 1.0, healthy: float = 0.5) -> Rates:
+    """In settings: runs of one cause in one setting are alike, and count together as one."""
     cases = list(cases)
     alike = Counter((case.truth, case.label["setting"]) for case in cases)
-    counts: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
+    settings: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    fired: dict[str, dict[str, dict[str, float]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(float))
+    )
+    seen: dict[str, dict[str, dict[str, float]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(float))
     )
     for case in cases:
         share = 1.0 / alike[case.truth, case.label["setting"]]
+        settings[case.truth][case.family] += share
         for id in case.seen:
-            cell = counts[id][case.truth][case.family]
-            cell[0] += share * (id in case.fired)
-            cell[1] += share
-    return {
-        rule: {
-            cause: {family: (cell[0], cell[1]) for family, cell in by_family.items()}
-            for cause, by_family in by_cause.items()
+            seen[id][case.truth][case.family] += share
+        for id in case.fired:
+            fired[id][case.truth][case.family] += share
+    whole = _rounded(settings)
+    rules = {}
+    for id in sorted(all_rules()):
+        lacking = {
+            cause: {family: n - seen[id][cause][family] for family, n in by_family.items()}
+            for cause, by_family in whole.items()
         }
-        for rule, by_cause in counts.items()
+        rules[id] = Seen(_rounded(fired[id]), _rounded(lacking))
+    return Rates(whole, rules, temperature, healthy)
+
+
+def _rounded(counts: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """Without what is nothing, in order."""
+    kept = {
+        cause: {family: round(n, 3) for family, n in sorted(by_family.items()) if round(n, 3)}
+        for cause, by_family in sorted(counts.items())
     }
+    return {cause: by_family for cause, by_family in kept.items() if by_family}
 
 
 def left_out(cases: Sequence[Case]) -> list[dict[str, float]]:
@@ -56,7 +72,7 @@ def left_out(cases: Sequence[Case]) -> list[dict[str, float]]:
     rules = all_rules()
     found: dict[int, dict[str, float]] = {}
     for env in sorted({environment(case) for case in cases}):
-        rates = Rates(counted(c for c in cases if environment(c) != env))
+        rates = counted(c for c in cases if environment(c) != env)
         for i, case in enumerate(cases):
             if environment(case) == env:
                 seen = [rules[id] for id in case.seen]
@@ -69,7 +85,7 @@ def environment(case: Case) -> str:
     return str(case.label["setting"]).removeprefix("sb3-").partition("-")[0]
 
 
-def chosen(cases: Sequence[Sequence[Case]], counts: Counts) -> Rates:
+def chosen(cases: Sequence[Sequence[Case]], counts: Rates) -> Rates:
     """The temperature with which probabilities mean what they say (the least calibration error) on
     environments that were left out, and the smallest share of healthy runs, from a half on, that
     gives few false alarms there.
@@ -86,7 +102,7 @@ def chosen(cases: Sequence[Sequence[Case]], counts: Counts) -> Rates:
 
     seen: list[tuple[float, float, Rates]] = []
     for healthy in HEALTHY_SHARES:
-        tried = [Rates(counts, temperature, healthy) for temperature in TEMPERATURES]
+        tried = [replace(counts, temperature=t, healthy=healthy) for t in TEMPERATURES]
         seen += [(*judged(rates), rates) for rates in tried]
         if quiet := [one for one in seen if not one[0] > FALSE_ALARMS]:
             return min(quiet, key=lambda one: one[1])[2]
@@ -141,21 +157,6 @@ def as_text(data: dict[str, Any]) -> str:
 def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:
     """How many settings there were, and for each rule only in how many it fired or could not be
     seen."""
-    settings: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for case in cases:
-        settings[case.truth][case.family].add(case.label["setting"])
-    rules: dict[str, Any] = {}
-    for id in sorted(all_rules()):
-        fired: dict[str, dict[str, float]] = {}
-        unseen: dict[str, dict[str, float]] = {}
-        for cause, by_family in sorted(settings.items()):
-            for family, names in sorted(by_family.items()):
-                f, n = rates.counts.get(id, {}).get(cause, {}).get(family, (0.0, 0.0))
-                if f:
-                    fired.setdefault(cause, {})[family] = round(f, 3)
-                if missing := round(len(names) - n, 3):
-                    unseen.setdefault(cause, {})[family] = missing
-        rules[id] = {"fired": fired, "unseen": unseen}
     return {
         "format": 1,
         "command": COMMAND,
@@ -163,9 +164,6 @@ def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:
         "temperature": rates.temperature,
         "healthy": rates.healthy,
         "runs": len(cases),
-        "in": {
-            cause: {family: len(names) for family, names in sorted(by_family.items())}
-            for cause, by_family in sorted(settings.items())
-        },
-        "rules": rules,
+        "in": rates.settings,
+        "rules": {id: asdict(told) for id, told in rates.rules.items()},
     }

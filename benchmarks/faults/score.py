@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from benchmarks.faults import store
-from benchmarks.faults.accepted import accepted
 from benchmarks.faults.admit import RESULTS, admitted
 from benchmarks.faults.store import Stored
 from benchmarks.faults.symptoms import Case, cases
@@ -39,7 +38,7 @@ WANTED = {
 class Answer:
     case: Case
     ranked: tuple[str, ...]  # causes, most probable first; HEALTHY is one
-    sure: float  # probability that the first is right: its own, and that of its equivalents
+    sure: float  # probability of the first, as a person is told it
 
     def right(self, among: int = 1) -> bool:
         """Healthy is an answer only where it is the first: it says that there is nothing else."""
@@ -59,14 +58,7 @@ def answered(cases: Sequence[Case], rates: Rates) -> list[Answer]:
 
 def answer(case: Case, given: Mapping[str, float]) -> Answer:
     ranked = tuple(ranking(given))
-    return Answer(case, ranked, surety(ranked[0], given))
-
-
-def surety(named: str, given: Mapping[str, float]) -> float:
-    """The probability of what `right` counts as right."""
-    if named == HEALTHY:
-        return given[HEALTHY]
-    return sum(given.get(cause, 0.0) for cause in accepted(named))
+    return Answer(case, ranked, given[ranked[0]])
 
 
 def share(answers: Sequence[Answer], what: str) -> float:

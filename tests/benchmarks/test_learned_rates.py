@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from benchmarks.faults.learn import counted, learn
 from benchmarks.faults.symptoms import Case
 
@@ -27,17 +26,12 @@ CASES = [
 
 
 def test_counts_are_of_settings_in_which_a_rule_could_be_seen() -> None:
-    counts = counted([*CASES, *CASES[:1]])  # another seed of a setting adds nothing
-    assert counts["OPT001"]["lr-too-high"]["on-policy"] == (1.0, 2.0)
-    assert counts["OPT002"]["lr-too-high"]["on-policy"] == (0.0, 1.0)
-    assert counts["OPT002"][HEALTHY]["on-policy"] == (1.0, 2.0)
+    rates = counted([*CASES, *CASES[:1]])  # another seed of a setting adds nothing
+    assert rates.counted("OPT001", "lr-too-high") == ({"on-policy": 1.0}, {"on-policy": 2.0})
+    assert rates.counted("OPT002", "lr-too-high") == ({}, {"on-policy": 1.0})
+    assert rates.counted("OPT002", HEALTHY) == ({"on-policy": 1.0}, {"on-policy": 2.0})
 
 
 def test_learned_rates_come_back_from_their_file(tmp_path: Path) -> None:
     made = learn(CASES, CASES, tmp_path / "rates.json")
-    read = Rates.from_json(json.loads((tmp_path / "rates.json").read_text()))
-    assert (read.temperature, read.healthy) == (made.temperature, made.healthy)
-    for rule, by_cause in made.counts.items():
-        for cause, by_family in by_cause.items():
-            for family, cell in by_family.items():
-                assert read.counts[rule][cause][family] == pytest.approx(cell)
+    assert Rates.from_json(json.loads((tmp_path / "rates.json").read_text())) == made

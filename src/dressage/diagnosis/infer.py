@@ -27,68 +27,72 @@ STRENGTH = 4.0  # settings that a rule's own expectation counts as
 OF_ALL = 4.0  # settings of one family of algorithms that the rate over all families counts as
 FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
 UNPROVEN = 0.3  # prior of a cause without labelled runs, beside one that has some
-Counts = Mapping[str, Mapping[str, Mapping[str, tuple[float, float]]]]
+Count = Mapping[str, Mapping[str, float]]  # cause -> family -> settings
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Of one rule: in how many settings it fired, and in how many it could not be looked for."""
+
+    fired: Count = field(default_factory=dict)
+    unseen: Count = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What labelled runs have told: rule -> cause -> family -> `(fired, could be seen)`, in
-    settings: all runs of a cause in one setting count together as one."""
+    """What labelled runs have told, in settings: all runs of a cause in one setting count together
+    as one."""
 
-    counts: Counts = field(default_factory=dict)
-    # Chosen on labelled runs of training, with what rules expect: there are too few of each cause
-    # yet for counts to be better (python -m benchmarks.faults learn).
-    temperature: float = 1.5
-    healthy: float = 0.7  # share of runs, before anything is seen, without a fault
+    settings: Count = field(default_factory=dict)  # in which runs of a cause were looked at
+    rules: Mapping[str, Seen] = field(default_factory=dict)
+    # The two numbers are chosen on labelled runs of training: python -m benchmarks.faults learn
+    temperature: float = 1.0
+    healthy: float = 0.5  # share of runs, before anything is seen, without a fault
+
+    def counted(self, rule: str, cause: str) -> tuple[Mapping[str, float], dict[str, float]]:
+        """By family: settings of a cause in which a rule fired, and in which it could be seen."""
+        told, settings = self.rules.get(rule), self.settings.get(cause, {})
+        if told is None:
+            return {}, {}
+        unseen = told.unseen.get(cause)
+        seen = {f: n - unseen.get(f, 0.0) for f, n in settings.items()} if unseen else settings
+        return told.fired.get(cause, {}), dict(seen)
 
     def chance(self, rule: Rule, cause: str, family: str = "unknown") -> float:
         """P(rule fires | cause), where it can be seen: counted in the family, shrunk to the rate
         over all families, and that to what the rule expects."""
         expected = rule.expected.get(cause, FALSE_ALARM if cause == HEALTHY else rule.elsewhere)
-        by_family = self.counts.get(rule.id, {}).get(cause, {})
-        fired = sum(f for f, _ in by_family.values())
-        seen = sum(n for _, n in by_family.values())
-        overall = (fired + STRENGTH * expected) / (seen + STRENGTH)
-        own_fired, own_seen = by_family.get(family, (0.0, 0.0))
-        return (own_fired + OF_ALL * overall) / (own_seen + OF_ALL)
+        fired, seen = self.counted(rule.id, cause)
+        if not seen:
+            return expected
+        overall = (sum(fired.values()) + STRENGTH * expected) / (sum(seen.values()) + STRENGTH)
+        return (fired.get(family, 0.0) + OF_ALL * overall) / (seen.get(family, 0.0) + OF_ALL)
 
     def logs(self, rule: Rule, family: str) -> dict[str, tuple[float, float]]:
-        """By cause: ln P(rule fires | cause), and of its staying quiet; worked out once."""
+        """By cause: ln P(rule fires | cause), and of its staying quiet; worked out once, and for
+        causes that nothing is known of all at once."""
         if (rule.id, family) not in self._logs:
-            chances = {c: self.chance(rule, c, family) for c in (HEALTHY, *CAUSES)}
-            bounded = {c: min(max(chance, 1e-3), 1.0 - 1e-3) for c, chance in chances.items()}
-            self._logs[rule.id, family] = {
-                c: (math.log(chance), math.log1p(-chance)) for c, chance in bounded.items()
-            }
+            known = {HEALTHY, *rule.expected, *self.settings}
+            found = dict.fromkeys(CAUSES, _logs(rule.elsewhere))
+            found |= {cause: _logs(self.chance(rule, cause, family)) for cause in known}
+            self._logs[rule.id, family] = found
         return self._logs[rule.id, family]
 
     @cached_property
     def _logs(self) -> dict[tuple[str, str], dict[str, tuple[float, float]]]:
         return {}
 
-    @cached_property
-    def labelled(self) -> frozenset[str]:
-        """Causes of which there were labelled runs."""
-        return frozenset(cause for by_cause in self.counts.values() for cause in by_cause)
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Rates:
-        """As `benchmarks/faults/learn.py` writes it: in how many settings each cause was seen, and
-        for each rule in how many of them it fired, and in how many it could not be looked for."""
-        counts = {
-            rule: {
-                cause: {
-                    family: (
-                        float(told["fired"].get(cause, {}).get(family, 0)),
-                        float(n - told["unseen"].get(cause, {}).get(family, 0)),
-                    )
-                    for family, n in by_family.items()
-                }
-                for cause, by_family in data["in"].items()
-            }
-            for rule, told in data["rules"].items()
-        }
-        return cls(counts, float(data["temperature"]), float(data["healthy"]))
+        """As `benchmarks/faults/learn.py` writes it."""
+        rules = {rule: Seen(told["fired"], told["unseen"]) for rule, told in data["rules"].items()}
+        return cls(data["in"], rules, float(data["temperature"]), float(data["healthy"]))
+
+
+def _logs(chance: float) -> tuple[float, float]:
+    """Of firing and of staying quiet, neither of which is ever certain."""
+    bounded = min(max(chance, 1e-3), 1.0 - 1e-3)
+    return math.log(bounded), math.log1p(-bounded)
 
 
 def likelihoods(
@@ -116,7 +120,7 @@ def posterior(
 
 def weighed(scores: Mapping[str, float], rates: Rates) -> dict[str, float]:
     """Likelihoods tempered and times the priors, made to sum to one, largest first."""
-    known = rates.labelled
+    known = rates.settings
     weights = {
         cause: 1.0 if not known or cause in known else UNPROVEN
         for cause in scores

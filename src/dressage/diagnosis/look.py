@@ -21,7 +21,7 @@ FIRST_EPISODES = 20  # of all environments together: before the first updates ha
 FIRST_SHARE = 0.03  # of the run, in which those are
 FEW_EPISODES = 200  # of a run: below, a mean over the last hundred trails by half of the run
 FEW_MEANS = 40  # rows of a log, below which parts of it have too few
-MOST_ROWS = 4000  # of a series that rules look at; longer ones are thinned once
+MOST_ROWS = 2000  # of a series that rules look at; longer ones are thinned once
 AGENT = re.compile(r"(agent|policy|player|team)[_ -]?\w+", re.IGNORECASE)
 RETURN = re.compile(r"(return|reward|score)", re.IGNORECASE)
 # Actions to choose from in well-known tasks, for logs that do not say.

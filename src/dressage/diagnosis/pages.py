@@ -53,10 +53,12 @@ class RulePage:
 
     def _counted(self) -> dict[str, tuple[float, float]]:
         """By cause: labelled settings of training in which it fired, and where it could be seen."""
-        by_cause = shipped_rates().counts.get(self.rule.id, {})
+        rates = shipped_rates()
+        counted = {cause: rates.counted(self.rule.id, cause) for cause in rates.settings}
         return {
-            cause: (sum(f for f, _ in by.values()), sum(n for _, n in by.values()))
-            for cause, by in by_cause.items()
+            cause: (sum(fired.values()), sum(seen.values()))
+            for cause, (fired, seen) in counted.items()
+            if any(seen.values())
         }
 
     @property

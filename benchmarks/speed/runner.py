@@ -28,6 +28,7 @@ PROGRAMS_FOLDER = Path(__file__).parent / "programs"
 RESULTS = Path(__file__).parents[1] / "results" / "speed"
 LIMIT_SECONDS = 1800.0
 POLL_SECONDS = 0.001
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"  # set, it would let us be compiled anew in every process
 Record = dict[str, Any]
 
 
@@ -48,7 +49,7 @@ def measured(
             command,
             stdout=out,
             stderr=err,
-            env=os.environ | (environment or {}),
+            env={k: v for k, v in os.environ.items() if k != NO_BYTECODE} | (environment or {}),
             start_new_session=True,
             cwd=folder,
         )
@@ -207,6 +208,8 @@ def run(
     names: list[str], programs: list[str] | None, repeats: int, venvs: Path, results: Path
 ) -> None:
     """Family by family: round after round, every program once a round."""
+    # pip compiles what it installs, peers among them; our sources are run where they lie
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(ROOT / "src")], check=True)
     for family in dict.fromkeys(SETTINGS[name].family for name in names):
         members = [name for name in names if SETTINGS[name].family == family]
         jobs = jobs_of(members, programs)

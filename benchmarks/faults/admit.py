@@ -57,7 +57,9 @@ def _verdict(
     healthy = _values(clean, "val" if measure == "played" else name)
     a, b = float(np.mean(healthy)), float(np.mean(faulty)) if faulty else float("nan")
     deviation = max(np.std(healthy), np.std(faulty) if faulty else 0.0, FLOOR * abs(a), 1e-9)
-    enough = len(group) >= FEWEST_SEEDS and len(healthy) >= FEWEST_SEEDS
+    # one run tells whether a variation did harm in it; a fault has to harm every time
+    fewest = 1 if group[0].label["kind"] == "benign" else FEWEST_SEEDS
+    enough = len(group) >= fewest and len(healthy) >= FEWEST_SEEDS
     gap = abs(a - b) if measure in ("val", "logged") else a - b
     hurts = bool(gap > DEVIATIONS * deviation)
     if measure == "crash":

@@ -1,15 +1,16 @@
 """Learns the rates that `dressage diagnose` ships from the training runs, and nothing else.
 
-Hit and false-alarm rates of each rule are counted; the temperature and the share of healthy runs,
-the only two other numbers, are those with which probabilities mean what they say and false alarms
-are few, when one environment at a time is left out of the counts.
+Hit and false-alarm rates of each rule are counted; rules that only repeat others are not counted
+with. The temperature and the share of healthy runs, the only two other numbers, are those with
+which probabilities mean what they say and false alarms are few. All of that is chosen with one
+environment at a time left out of the counts.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from benchmarks.faults import store
 from benchmarks.faults.admit import admitted
 from benchmarks.faults.score import answer, calibration_error, share
+from benchmarks.faults.silence import silent
 from benchmarks.faults.symptoms import Case, cases
 
 from dressage.diagnosis.diagnose import RATES, shipped_rates
@@ -29,7 +31,7 @@ HEALTHY_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 FALSE_ALARMS = 0.02  # of healthy runs: what is wanted
 
 
-def counted(cases: Iterable[Case], temperature: float = 1.0, healthy: float = 0.5) -> Rates:
+def counted(cases: Iterable[Case], silenced: Iterable[str] = ()) -> Rates:
     """In settings: runs of one cause in one setting are alike, and count together as one."""
     cases = list(cases)
     alike = Counter((case.truth, case.label["setting"]) for case in cases)
@@ -55,7 +57,7 @@ def counted(cases: Iterable[Case], temperature: float = 1.0, healthy: float = 0.
             for cause, by_family in whole.items()
         }
         rules[id] = Seen(_rounded(fired[id]), _rounded(lacking))
-    return Rates(whole, rules, temperature, healthy)
+    return Rates(whole, rules, frozenset(silenced))
 
 
 def _rounded(counts: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
@@ -67,17 +69,23 @@ def _rounded(counts: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, f
     return {cause: by_family for cause, by_family in kept.items() if by_family}
 
 
-def left_out(cases: Sequence[Case]) -> list[dict[str, float]]:
+def without_own(cases: Sequence[Case], silenced: Iterable[str] = ()) -> Callable[[Case], Rates]:
+    """By case: rates that its environment had no part in."""
+    silenced = list(silenced)
+    rates = {
+        env: counted((c for c in cases if environment(c) != env), silenced)
+        for env in {environment(case) for case in cases}
+    }
+    return lambda case: rates[environment(case)]
+
+
+def left_out(cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> list[dict[str, float]]:
     """The likelihoods of each case, by rates that its environment had no part in."""
     rules = all_rules()
-    found: dict[int, dict[str, float]] = {}
-    for env in sorted({environment(case) for case in cases}):
-        rates = counted(c for c in cases if environment(c) != env)
-        for i, case in enumerate(cases):
-            if environment(case) == env:
-                seen = [rules[id] for id in case.seen]
-                found[i] = likelihoods(seen, case.fired, case.family, rates)
-    return [found[i] for i in range(len(cases))]
+    return [
+        likelihoods([rules[id] for id in case.seen], case.fired, case.family, rates_for(case))
+        for case in cases
+    ]
 
 
 def environment(case: Case) -> str:
@@ -92,7 +100,8 @@ def chosen(cases: Sequence[Sequence[Case]], counts: Rates) -> Rates:
 
     `cases`: with the config, and without it; one pair of numbers serves both.
     """
-    told = [list(zip(each, left_out(each), strict=True)) for each in cases]
+    rates_for = without_own(cases[0], counts.silent)
+    told = [list(zip(each, left_out(each, rates_for), strict=True)) for each in cases]
 
     def judged(rates: Rates) -> tuple[float, float]:
         """False alarms, the more of the two, and calibration error."""
@@ -109,19 +118,22 @@ def chosen(cases: Sequence[Sequence[Case]], counts: Rates) -> Rates:
     return min(seen, key=lambda one: one[:2])[2]
 
 
-def learn(with_config: Sequence[Case], without: Sequence[Case], path: Path = RATES) -> Rates:
-    """Counts where every rule can be seen, with the config; both kinds choose the two numbers."""
-    rates = chosen((with_config, without), counted(with_config))
-    path.write_text(as_text(as_json(rates, with_config)))
+def learn(cases: Sequence[Sequence[Case]], path: Path = RATES) -> Rates:
+    """`cases`: with the config, where every rule can be seen and counted, and without it."""
+    every = [case for each in cases for case in each]
+    silenced = silent(every, without_own(cases[0]))
+    rates = chosen(cases, counted(cases[0], silenced))
+    path.write_text(as_text(as_json(rates, cases[0])))
     return rates
 
 
 def learn_shipped() -> str:
     """From all admitted runs of the training split; says what was chosen."""
     runs = [run for run in admitted(store.load()) if run.label["split"] == "train"]
-    rates = learn(cases(runs, True), cases(runs, False))
+    rates = learn([cases(runs, True), cases(runs, False)])
     return (
-        f"{len(runs)} runs: temperature {rates.temperature:g}, healthy {rates.healthy:g}; "
+        f"{len(runs)} runs: temperature {rates.temperature:g}, healthy {rates.healthy:g}, "
+        f"not counted: {', '.join(sorted(rates.silent)) or 'none'}; "
         f"written to {RATES.name}"
     )
 
@@ -131,8 +143,9 @@ def misses(with_config: bool) -> str:
     to look at when a rule is made or mended."""
     runs = [run for run in admitted(store.load()) if run.label["split"] == "train"]
     given, told = cases(runs, with_config), shipped_rates()
+    rates_for = without_own(cases(runs, True), told.silent)
     lines = []
-    for case, scores in zip(given, left_out(given), strict=True):
+    for case, scores in zip(given, left_out(given, rates_for), strict=True):
         chances = weighed(scores, told)
         named = ranking(chances)[:4]
         if named[0] not in case.right:
@@ -163,6 +176,7 @@ def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:
         "settings": sorted({case.label["setting"] for case in cases}),
         "temperature": rates.temperature,
         "healthy": rates.healthy,
+        "silent": sorted(rates.silent),
         "runs": len(cases),
         "in": rates.settings,
         "rules": {id: asdict(told) for id, told in rates.rules.items()},

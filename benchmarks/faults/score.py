@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.faults import store
 from benchmarks.faults.admit import RESULTS, admitted
 from benchmarks.faults.store import Stored
-from benchmarks.faults.symptoms import Case, cases
+from benchmarks.faults.symptoms import Case, as_sb3, cases
 
 from dressage.diagnosis.diagnose import shipped_rates
 from dressage.diagnosis.infer import HEALTHY, Rates, posterior, ranking
@@ -195,6 +195,11 @@ def table(runs: Sequence[Stored], split: str) -> str:
         lines.append(f"| {word} | | wanted | " + " | ".join(wanted) + " |")
         if not with_config:
             missed = by_cause(ways["dressage"])
+            answers = answered(cases(map(as_sb3, runs), False), rates)
+            cells = [_cell(answers, what) for what in figures]
+            lines.append(
+                f"| {word}, of what SB3 logs | {len(runs)} | dressage | " + " | ".join(cells) + " |"
+            )
     return "\n".join([*lines, "", "Without the config, by cause:", "", *missed]) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +12,11 @@ from benchmarks.faults.store import Stored
 
 from dressage.diagnosis.infer import HEALTHY
 from dressage.diagnosis.registry import all_rules
+from dressage.diagnosis.rule import Rule
+from dressage.runs.readers.sb3 import NAMES
 from dressage.runs.view import RunView, Series
 
+VISIBLE_IN_SB3 = frozenset(metric.ours for metric in NAMES.table)
 # Settings that are logged as they are in force, and the level that each is shown at.
 USUAL = {"lr": 3e-4, "value_lr": 3e-4, "clip_range": 0.2, "clip_range_vf": 10.0, "ent_coef": 0.005}
 
@@ -35,11 +38,21 @@ class Case:
 
 def case(stored: Stored, with_config: bool) -> Case:
     view = stored.view if with_config else without_config(stored.view)
-    seen = {id: rule for id, rule in all_rules().items() if rule.can_see(view)}
+    seen = {
+        id: rule
+        for id, rule in all_rules().items()
+        if rule.can_see(view) and (with_config or not _reads_levels(rule))
+    }
     fired = frozenset(id for id, rule in seen.items() if rule.check(view) is not None)
     label = stored.label
     right = accepted(label["cause"]) if label["cause"] else frozenset({HEALTHY})
     return Case(label, view.family, frozenset(seen), fired, right)
+
+
+def _reads_levels(rule: Rule) -> bool:
+    """Whether it looks at the size of a setting that is logged as it is in force, which a log
+    without the config does not show here: its silence would mean nothing."""
+    return rule.family == "configuration" and any(n.startswith("train/hp/") for n in rule.either)
 
 
 def without_config(view: RunView) -> RunView:
@@ -62,5 +75,11 @@ def _at_level(series: Series, level: float) -> Series:
     return Series(series.env_steps, series.values * (level / largest)) if largest > 0 else series
 
 
-def cases(runs: Sequence[Stored], with_config: bool) -> list[Case]:
+def as_sb3(stored: Stored) -> Stored:
+    """The run with nothing but what SB3 would have logged of it."""
+    series = {name: s for name, s in stored.view.series.items() if name in VISIBLE_IN_SB3}
+    return replace(stored, view=replace(stored.view, series=series))
+
+
+def cases(runs: Iterable[Stored], with_config: bool) -> list[Case]:
     return [case(run, with_config) for run in runs]

@@ -33,5 +33,5 @@ def test_counts_are_of_settings_in_which_a_rule_could_be_seen() -> None:
 
 
 def test_learned_rates_come_back_from_their_file(tmp_path: Path) -> None:
-    made = learn(CASES, CASES, tmp_path / "rates.json")
+    made = learn([CASES, CASES], tmp_path / "rates.json")
     assert Rates.from_json(json.loads((tmp_path / "rates.json").read_text())) == made

@@ -201,10 +201,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="dqn", **{"train/metrics/dormant_share/q": np.linspace(0.2, 0.9, T)}),
         view(algo="dqn", **{"train/metrics/dormant_share/q": np.linspace(0.3, 0.55, T)}),
     ),
-    "OPT018": (
-        view(kl_divergence=0.2, **{f"{MOVE}policy": 1e-3}),
-        view(kl_divergence=0.2, **{f"{MOVE}policy": 3e-2}),
-    ),
     "OPT019": (
         view({"learning_rate": 3e-4, "value_learning_rate": 3e-6}),
         view({"learning_rate": 3e-4, "value_learning_rate": 1e-3}),
@@ -284,10 +280,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "VAL007": (
         view(explained_variance=0.1, kl_divergence=0.01, ep_rew_mean=FLAT),
         view(explained_variance=0.1, kl_divergence=1e-6, ep_rew_mean=FLAT),
-    ),
-    "VAL008": (
-        view(explained_variance=-2.0, return_mean=30.0, return_std=8.0),
-        view(explained_variance=-2.0, return_mean=30.0, return_std=0.01),
     ),
     "VAL009": (
         view(explained_variance=0.95, ep_rew_mean=FLAT),
@@ -427,10 +419,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "OPT033": (
         view(**{f"{GRADIENT}policy": 0.4, f"{GRADIENT}shared": 20_000.0}),
         view(**{f"{GRADIENT}policy": 0.4, f"{GRADIENT}shared": 40.0}),
-    ),
-    "OPT034": (
-        view(ep_rew_mean=FLAT, kl_divergence=1e-6, **{f"{MOVE}policy": 1e-3}),
-        view(ep_rew_mean=FLAT, kl_divergence=1e-9, **{f"{MOVE}policy": 1e-6}),
     ),
     "OPT035": (
         view(**{f"{MOVE}policy": 1e-3 * (STEPS < 20_000), f"{MOVE}value": 1e-3 * (STEPS < 20_000)}),
@@ -739,10 +727,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "PRO011": (
         view(algo="ippo", **{"policy_reward_mean/agent_0": RISING, AGENT: RISING}),
         view(algo="ippo", **{"policy_reward_mean/agent_0": RISING, AGENT: RISING + 0.1}),
-    ),
-    "PRO030": (
-        view(ep_rew_mean=FLAT, kl_divergence=0.004, **{ENTROPY: np.linspace(0.69, 0.4, T)}),
-        view(ep_rew_mean=FLAT, kl_divergence=0.004, **{ENTROPY: 0.69 * np.exp(-STEPS / 5000)}),
     ),
     "PRO031": (
         view(

@@ -7,7 +7,8 @@ One fault at a time is taken to be at work, or none (`HEALTHY`), or none but too
 A symptom that two causes share speaks for neither against the other, and one that a leading cause
 explains no longer speaks for the rest: that is what dividing by the sum does. Rules of one run are
 not independent, so their product is too sure of itself; the temperature T, learned on labelled
-runs, makes the probabilities mean what they say. Rates are counted on labelled runs and shrunk
+runs, makes the probabilities mean what they say, and rules that only repeat others are shown and
+not counted. Rates are counted on labelled runs and shrunk
 towards what each rule expects, so that a cause with few runs is not judged by them alone.
 """
 
@@ -26,6 +27,7 @@ HEALTHY = "healthy"
 STRENGTH = 4.0  # settings that a rule's own expectation counts as
 OF_ALL = 4.0  # settings of one family of algorithms that the rate over all families counts as
 FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
+QUIET = 0.4  # below a half: few metrics (SB3 logs few) leave healthy runs in some doubt
 UNPROVEN = 0.3  # prior of a cause without labelled runs, beside one that has some
 Count = Mapping[str, Mapping[str, float]]  # cause -> family -> settings
 
@@ -45,6 +47,7 @@ class Rates:
 
     settings: Count = field(default_factory=dict)  # in which runs of a cause were looked at
     rules: Mapping[str, Seen] = field(default_factory=dict)
+    silent: frozenset[str] = frozenset()  # rules that are shown and not counted: others say it too
     # The two numbers are chosen on labelled runs of training: python -m benchmarks.faults learn
     temperature: float = 1.0
     healthy: float = 0.5  # share of runs, before anything is seen, without a fault
@@ -86,7 +89,13 @@ class Rates:
     def from_json(cls, data: Mapping[str, Any]) -> Rates:
         """As `benchmarks/faults/learn.py` writes it."""
         rules = {rule: Seen(told["fired"], told["unseen"]) for rule, told in data["rules"].items()}
-        return cls(data["in"], rules, float(data["temperature"]), float(data["healthy"]))
+        return cls(
+            data["in"],
+            rules,
+            frozenset(data["silent"]),
+            float(data["temperature"]),
+            float(data["healthy"]),
+        )
 
 
 def _logs(chance: float) -> tuple[float, float]:
@@ -102,6 +111,8 @@ def likelihoods(
     possible = [c.id for c in CAUSES.values() if family in c.families or family == "unknown"]
     scores = dict.fromkeys((HEALTHY, *possible), 0.0)
     for rule in rules:
+        if rule.id in rates.silent:
+            continue
         logs, quiet = rates.logs(rule, family), rule.id not in fired
         for cause in scores:
             scores[cause] += logs[cause][quiet]
@@ -139,10 +150,11 @@ def weighed(scores: Mapping[str, float], rates: Rates) -> dict[str, float]:
 
 
 def ranking(chances: Mapping[str, float]) -> list[str]:
-    """The answers in order. `HEALTHY` is the first where it is likelier than all faults together,
-    and the last where it is not: a run that surely has a fault may have one of several."""
+    """The answers in order. `HEALTHY` is the first where its probability is `QUIET` or more, about
+    that of all faults together, and the last where it is not: a run that surely has a fault may
+    have one of several."""
     faults = [cause for cause in chances if cause != HEALTHY]
-    return [HEALTHY, *faults] if chances[HEALTHY] >= 0.5 else [*faults, HEALTHY]
+    return [HEALTHY, *faults] if chances[HEALTHY] >= QUIET else [*faults, HEALTHY]
 
 
 def separating(

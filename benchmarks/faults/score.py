@@ -26,6 +26,7 @@ from dressage.diagnosis.look import median
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView
 
+QUIET = (HEALTHY, "budget-too-small")  # undertrained but healthy is no alarm: many are short
 BINS = 10  # of equal mass, for calibration
 DRAWS = 1000
 WANTED = {
@@ -71,7 +72,7 @@ def share(answers: Sequence[Answer], what: str) -> float:
         case "top 3":
             values = [a.right(3) for a in faulty]
         case "false alarms":
-            values = [a.ranked[0] != HEALTHY for a in healthy]
+            values = [a.ranked[0] not in QUIET for a in healthy]
         case "calibration error":
             return calibration_error(answers)
         case _:
@@ -116,8 +117,9 @@ def interval(answers: Sequence[Answer], what: str, seed: int = 0) -> tuple[float
 def first_rule(case: Case) -> str:
     """The first rule that fires names the cause that it expects most."""
     for id in sorted(case.fired):
-        expected = {c: p for c, p in all_rules()[id].expected.items() if c != HEALTHY}
-        if expected:
+        rule = all_rules()[id]
+        expected = {c: p for c, p in rule.expected.items() if c != HEALTHY}
+        if expected and not rule.sign:
             return max(expected, key=lambda cause: expected[cause])
     return HEALTHY
 

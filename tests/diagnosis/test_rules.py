@@ -113,6 +113,7 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="dqn", q_mean=np.exp(STEPS / 6000)),
         view(algo="dqn", q_mean=100 * (1 - np.exp(-STEPS / 6000))),
     ),
+    "PRO040": (view(ep_rew_mean=RISING), view(ep_rew_mean=FLAT)),
     "PRO001": (view(ep_rew_mean=FLAT), view(ep_rew_mean=RISING)),
     "PRO002": (
         view(ep_rew_mean=np.linspace(20, 200, T) + NOISE),

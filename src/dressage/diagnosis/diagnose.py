@@ -123,7 +123,10 @@ def diagnose_seeds(
         env=first.env,
         verdict=verdict,
         causes=ranked,
-        symptoms=sorted(findings.values(), key=lambda f: ORDER.index(_rule(f.rule).severity)),
+        symptoms=sorted(
+            (found for found in findings.values() if not _rule(found.rule).sign),
+            key=lambda f: ORDER.index(_rule(f.rule).severity),
+        ),
         prescriptions=_prescriptions(first, ranked, findings, verified),
         not_visible=[f"{m.metric}: {m.how}" for m in first.not_visible()],
         notes=list(
@@ -183,7 +186,7 @@ def _notes(runs: Sequence[RunView]) -> list[str]:
 
 
 def _seeds(runs: Sequence[RunView], looked: Sequence[Looked]) -> Seeds:
-    ids = dict.fromkeys(id for one in looked for id in one.findings)
+    ids = dict.fromkeys(id for one in looked for id in one.findings if not _rule(id).sign)
     return Seeds(
         runs=[run.id for run in runs],
         verdicts=[_verdict([run], one.chances) for run, one in zip(runs, looked, strict=True)],

@@ -63,6 +63,7 @@ class Rule(ABC):
     # that are not named: often for what any failure shows, hardly ever for plain arithmetic.
     expected: ClassVar[Mapping[str, float]] = {}
     elsewhere: ClassVar[float] = 0.05
+    sign: ClassVar[bool] = False  # of health: counted, and not shown among symptoms
 
     @abstractmethod
     def check(self, run: RunView) -> Finding | None:

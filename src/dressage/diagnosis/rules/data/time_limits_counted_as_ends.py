@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, median
+from dressage.diagnosis.look import FEWEST, done, median
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -57,7 +57,7 @@ class TimeLimitsCountedAsEnds(Rule):
         )
         if run.episodes.ended is not None and len(run.episodes.ended):
             cut = float(np.mean(run.episodes.ended == "truncated"))
-        if len(lengths) < 4 * FEWEST:
+        if len(lengths) < 4 * FEWEST or done(run):  # a task may end by itself after so many steps
             return None
         lengths = lengths[len(lengths) // 2 :]
         longest = float(lengths.max())

@@ -49,7 +49,9 @@ class EpisodesRepeat(Rule):
         steps, earned, lengths = run.episodes.env_steps, run.episodes.returns, run.episodes.lengths
         if len(steps) < 8 * FEWEST or np.std(earned) < 1e-9:
             return None
-        together = np.flatnonzero(np.diff(steps) == 0)
+        values, often = np.unique(earned, return_counts=True)
+        usual = values[often.argmax()]  # such as the most there is to earn, which all may reach
+        together = np.flatnonzero((np.diff(steps) == 0) & (earned[:-1] != usual))
         if len(together) < 2 * FEWEST:
             return None
         equal = (earned[together] == earned[together + 1]) & (

@@ -22,6 +22,7 @@ from dressage.runs.view import RunView
 
 Verdict = Literal["healthy", "undertrained", "faulty", "cannot_tell"]
 SHOWN = 0.02  # probability below which a cause is not named
+LEAST = 0.003  # probability that a log leaves a cause of which a probe speaks
 CLEARLY = 1.5  # likelihood ratio from which a probe counts as evidence for a cause
 CLOSE = 3.0  # times that a leader must be ahead, or what separates the two is named
 RATES = Path(__file__).with_name("rates.json")
@@ -174,8 +175,12 @@ def pooled(chances: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def reweighted(chances: Mapping[str, float], factors: Mapping[str, float]) -> dict[str, float]:
-    """Probabilities after evidence beside the log: each times its likelihood ratio."""
-    weights = {cause: chance * factors.get(cause, 1.0) for cause, chance in chances.items()}
+    """Probabilities after evidence beside the log: each times its likelihood ratio. What a probe
+    has measured may bring back a cause that the log seemed to rule out."""
+    weights = {
+        cause: max(chance, LEAST if cause in factors else 0.0) * factors.get(cause, 1.0)
+        for cause, chance in chances.items()
+    }
     total = sum(weights.values())
     ranked = sorted(weights.items(), key=lambda item: -item[1])
     return {cause: weight / total for cause, weight in ranked}

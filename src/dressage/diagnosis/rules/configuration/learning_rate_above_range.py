@@ -17,7 +17,7 @@ class LearningRateAboveRange(Rule):
         The learning rate at its start, as logged or as configured.
 
     Threshold and source
-        Above 5e-3 (guess; 1e-5 to 1e-3 is usual [ML]).
+        From 1e-2 on (guess; 1e-5 to 1e-3 is usual [ML]).
 
     Prescription
         3e-4.
@@ -34,7 +34,7 @@ class LearningRateAboveRange(Rule):
     family = "configuration"
     severity = "high"
     either = ("learning_rate", "train/hp/lr")
-    thresholds = {"rate": Threshold(5e-3, "guess")}
+    thresholds = {"rate": Threshold(1e-2, "guess")}
     elsewhere = 0.01
     expected = {
         "lr-too-high": 0.9,
@@ -43,7 +43,7 @@ class LearningRateAboveRange(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         rate = in_force(run, "learning_rate", "train/hp/lr")
-        if not rate > self.thresholds["rate"].value or run.config.get("optimizer") == "sgd":
+        if not rate >= self.thresholds["rate"].value or run.config.get("optimizer") == "sgd":
             return None
         return self.found(
             f"The learning rate is {rate:g}; 1e-5 to 1e-3 is usual.", learning_rate=rate

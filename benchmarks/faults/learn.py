@@ -113,9 +113,9 @@ def chosen(cases: Sequence[Sequence[Case]], counts: Rates) -> Rates:
     told = [list(zip(each, left_out(each, rates_for), strict=True)) for each in cases]
 
     def judged(rates: Rates) -> tuple[float, float]:
-        """False alarms, the more of the two, and calibration error."""
+        """Healthy runs called faulty, the more of the two, and calibration error."""
         answers = [[answer(case, weighed(s, rates)) for case, s in each] for each in told]
-        alarms = [share(each, "false alarms") for each in answers]
+        alarms = [share(each, "called faulty") for each in answers]
         return max(alarms), sum(calibration_error(each) for each in answers)
 
     seen: list[tuple[float, float, Rates]] = []

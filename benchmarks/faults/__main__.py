@@ -18,7 +18,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     maker = commands.add_parser("generate", help="make the runs that are not there yet")
     maker.add_argument("--minutes", type=float, default=20.0)
-    maker.add_argument("--only", help="keys that contain this word")
+    maker.add_argument("--only", nargs="+", default=[""], help="keys with one of these words")
     maker.add_argument("--kind", choices=("clean", "benign", "fault"))
     maker.add_argument(
         "--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"), help="every N-th, from K"
@@ -43,7 +43,7 @@ def main() -> None:
         wanted = [
             job
             for job in jobs()
-            if (given.only or "") in job.key and given.kind in (None, job.kind)
+            if any(word in job.key for word in given.only) and given.kind in (None, job.kind)
         ][k::n]
         pending = PENDING / f"{k}-of-{n}"  # of its own: parts may be made side by side
         print(generate(wanted, given.minutes, pending=pending), "runs made")

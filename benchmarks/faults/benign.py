@@ -18,12 +18,37 @@ class Variation:
     injection: Injection
 
 
-OWN = ("descent-ppo", "grid-ppo", "follow-ppo")
+OWN = (
+    "descent-ppo",
+    "grid-ppo",
+    "follow-ppo",
+    "balance-ppo",
+    "catch-ppo",
+    "swing-ppo",
+    "guess-ppo",
+)
 PPO = ("cartpole-ppo", "acrobot-ppo", "pendulum-ppo", "pointmass-ppo", *OWN)
 WRAPPED = ("cartpole-ppo", "pendulum-ppo", "pointmass-ppo", "pointmass-choices-ppo", *OWN)
-ON = (*PPO, "cartpole-a2c", "pointmass-a2c", "follow-a2c", "grid-a2c")
-VALUES = ("cartpole-dqn", "pointmass-dqn", "grid-dqn", "descent-dqn")
-ACTOR = ("pendulum-sac", "pointmass-sac", "pendulum-ddpg", "pointmass-td3", "follow-sac")
+A2C = ("cartpole-a2c", "pointmass-a2c", "follow-a2c", "grid-a2c", "balance-a2c", "swing-a2c")
+ON = (*PPO, *A2C)
+VALUES = (
+    "cartpole-dqn",
+    "pointmass-dqn",
+    "grid-dqn",
+    "descent-dqn",
+    "balance-dqn",
+    "catch-dqn",
+    "swing-dqn",
+)
+ACTOR = (
+    "pendulum-sac",
+    "pointmass-sac",
+    "pendulum-ddpg",
+    "pointmass-td3",
+    "follow-sac",
+    "balance-sac",
+    "guess-td3",
+)
 OFF = (*VALUES, *ACTOR)
 
 

@@ -41,17 +41,17 @@ CONTINUOUS = ("pendulum-ppo", "pointmass-ppo", "pendulum-sac", "pointmass-sac")
 # Training settings that a fault of the one is put into as well: rates that are counted on a single
 # environment say little of the next.
 ALIKE = {
-    "cartpole-ppo": ("descent-ppo", "grid-ppo"),
-    "acrobot-ppo": ("grid-ppo", "descent-ppo"),
-    "pointmass-choices-ppo": ("grid-ppo",),
-    "pointmass-ppo": ("follow-ppo",),
-    "pointmass-a2c": ("follow-a2c",),
-    "acrobot-a2c": ("grid-a2c",),
-    "cartpole-dqn": ("grid-dqn",),
-    "acrobot-dqn": ("descent-dqn",),
-    "pointmass-dqn": ("descent-dqn",),
-    "pointmass-sac": ("follow-sac",),
-    "pointmass-td3": ("follow-td3",),
+    "cartpole-ppo": ("descent-ppo", "grid-ppo", "swing-ppo", "catch-ppo"),
+    "acrobot-ppo": ("grid-ppo", "descent-ppo", "swing-ppo", "guess-ppo"),
+    "pointmass-choices-ppo": ("grid-ppo", "catch-ppo", "guess-ppo"),
+    "pointmass-ppo": ("follow-ppo", "balance-ppo"),
+    "pointmass-a2c": ("follow-a2c", "balance-a2c"),
+    "acrobot-a2c": ("grid-a2c", "swing-a2c"),
+    "cartpole-dqn": ("grid-dqn", "swing-dqn"),
+    "acrobot-dqn": ("descent-dqn", "swing-dqn"),
+    "pointmass-dqn": ("descent-dqn", "balance-dqn", "catch-dqn"),
+    "pointmass-sac": ("follow-sac", "balance-sac"),
+    "pointmass-td3": ("follow-td3", "guess-td3"),
 }
 
 

@@ -30,7 +30,7 @@ class Setting:
         if self.algo in ("ppo", "a2c", "reinforce"):
             given = self.config.get("env_kwargs")
             continuous = (
-                self.env in (*CONTINUOUS, FOLLOW)
+                self.env in (*CONTINUOUS, FOLLOW, BALANCE)
                 or given == BOX
                 or (self.env == POINT_MASS and not given)
             )
@@ -45,6 +45,10 @@ POINT_MASS = "benchmarks.faults.tasks:PointMass"
 FOLLOW = "benchmarks.faults.tasks:Follow"
 DESCENT = "benchmarks.faults.tasks:Descent"
 GRID = "benchmarks.faults.tasks:Grid"
+BALANCE = "benchmarks.faults.training_tasks:Balance"
+CATCH = "benchmarks.faults.training_tasks:Catch"
+SWING = "benchmarks.faults.training_tasks:Swing"
+GUESS = "benchmarks.faults.training_tasks:Guess"
 
 # Twin critics of two layers of 64 on small batches: a few seconds a run.
 SMALL_OFF: dict[str, Any] = {
@@ -351,6 +355,191 @@ SETTINGS = {
                 "gradient_steps": 2,
                 "target_update_interval": 200,
                 "epsilon": "linear(1, 0.05, until=0.4)",
+            },
+        ),
+        # -- train: four more ---------------------------------------------------------------------
+        Setting(
+            "balance-ppo",
+            "train",
+            "ppo",
+            BALANCE,
+            {
+                "env_steps": 40_960,
+                "n_envs": 8,
+                "n_steps": 64,
+                "batch_size": 64,
+                "n_epochs": 6,
+                "gamma": 0.98,
+                "gae_lambda": 0.95,
+                "learning_rate": "linear(1e-3, 0)",
+            },
+        ),
+        Setting(
+            "balance-a2c",
+            "train",
+            "a2c",
+            BALANCE,
+            {
+                "env_steps": 60_000,
+                "n_envs": 8,
+                "n_steps": 20,
+                "gamma": 0.98,
+                "gae_lambda": 0.95,
+                "learning_rate": "linear(2e-3, 0)",
+                "log_std_init": -0.5,
+            },
+        ),
+        Setting(
+            "balance-sac",
+            "train",
+            "sac",
+            BALANCE,
+            {
+                **SMALL_OFF,
+                "env_steps": 6_000,
+                "gamma": 0.98,
+                "train_freq": 2,
+            },
+        ),
+        Setting(
+            "balance-dqn",
+            "train",
+            "dqn",
+            BALANCE,
+            {
+                **VALUES,
+                "env_kwargs": {"action": "discrete"},
+                "env_steps": 16_000,
+                "learning_rate": 0.001,
+                "gamma": 0.98,
+                "train_freq": 4,
+                "gradient_steps": 2,
+                "target_update_interval": 300,
+                "epsilon": "linear(1, 0.05, until=0.3)",
+            },
+        ),
+        Setting(
+            "catch-ppo",
+            "train",
+            "ppo",
+            CATCH,
+            {
+                "env_steps": 81_920,
+                "n_envs": 8,
+                "n_steps": 80,
+                "batch_size": 80,
+                "n_epochs": 8,
+                "gamma": 0.98,
+                "gae_lambda": 0.95,
+                "learning_rate": "linear(2e-3, 0)",
+                "ent_coef": 0.003,
+            },
+        ),
+        Setting(
+            "catch-dqn",
+            "train",
+            "dqn",
+            CATCH,
+            {
+                **VALUES,
+                "env_steps": 16_000,
+                "learning_rate": 0.001,
+                "gamma": 0.95,
+                "train_freq": 4,
+                "gradient_steps": 2,
+                "target_update_interval": 200,
+                "epsilon": "linear(1, 0.05, until=0.4)",
+            },
+        ),
+        Setting(
+            "swing-ppo",
+            "train",
+            "ppo",
+            SWING,
+            {
+                "env_steps": 61_440,
+                "n_envs": 8,
+                "n_steps": 128,
+                "batch_size": 128,
+                "n_epochs": 6,
+                "gamma": 0.99,
+                "gae_lambda": 0.95,
+                "learning_rate": "linear(1e-3, 0)",
+            },
+        ),
+        Setting(
+            "swing-a2c",
+            "train",
+            "a2c",
+            SWING,
+            {
+                "env_steps": 80_000,
+                "n_envs": 16,
+                "n_steps": 16,
+                "gamma": 0.99,
+                "gae_lambda": 0.95,
+                "learning_rate": "linear(2e-3, 0)",
+            },
+        ),
+        Setting(
+            "swing-dqn",
+            "train",
+            "dqn",
+            SWING,
+            {
+                **VALUES,
+                "env_steps": 24_000,
+                "learning_rate": 0.0006,
+                "gamma": 0.99,
+                "train_freq": 4,
+                "gradient_steps": 2,
+                "target_update_interval": 250,
+                "epsilon": "linear(1, 0.05, until=0.3)",
+            },
+        ),
+        Setting(
+            "guess-ppo",
+            "train",
+            "ppo",
+            GUESS,
+            {
+                "env_steps": 20_480,
+                "n_envs": 4,
+                "n_steps": 64,
+                "batch_size": 64,
+                "n_epochs": 6,
+                "gamma": 0.9,
+                "learning_rate": 0.001,
+                "net_arch": [32],
+            },
+        ),
+        Setting(
+            "guess-reinforce",
+            "train",
+            "reinforce",
+            GUESS,
+            {
+                "env_steps": 40_960,
+                "n_envs": 4,
+                "n_steps": 50,
+                "gamma": 0.5,
+                "learning_rate": 0.005,
+                "net_arch": [32],
+            },
+        ),
+        Setting(
+            "guess-td3",
+            "train",
+            "td3",
+            GUESS,
+            {
+                **SMALL_OFF,
+                "env_kwargs": BOX,
+                "env_steps": 6_000,
+                "gamma": 0.5,
+                "train_freq": 2,
+                "gradient_steps": 1,
+                "noise_std": 0.2,
             },
         ),
         # -- test: other environments -----------------------------------------------------------

@@ -29,7 +29,7 @@ class ReturnsOfEitherSign(Rule):
         Look for a sign in the reward that depends on a flag, a player or an episode.
 
     Known false alarms
-        Games that are won or lost: where all returns are plus or minus one, nothing is said.
+        Games that are won or lost: where all returns are of one size, nothing is said.
 
     References
         The cause reward-sign-flipped.
@@ -54,13 +54,15 @@ class ReturnsOfEitherSign(Rule):
         return super().can_see(run) and len(run.episodes.returns) > 0
 
     def check(self, run: RunView) -> Finding | None:
+        if _won_or_lost(run):
+            return None
         return self._of_training(run) or self._of_evaluations(run)
 
     def _of_evaluations(self, run: RunView) -> Finding | None:
         low, high = run["val/roll/ep_rew_min"].values, run["val/roll/ep_rew_max"].values
         if len(low) != len(high):
             return None
-        close = (np.abs(low + high) < 0.15 * high) & (low < 0) & (high != 1.0)
+        close = (np.abs(low + high) < 0.15 * high) & (low < 0)
         if not close.sum() >= 2:
             return None
         return self.found(
@@ -84,7 +86,7 @@ class ReturnsOfEitherSign(Rule):
             float(np.std(np.abs(x)) / np.std(x))
             for x in (single, single / np.maximum(lengths[late], 1.0))
         ]
-        if not min(ratios) < self.bound("ratio") or np.allclose(np.abs(single), 1.0):
+        if not min(ratios) < self.bound("ratio"):
             return None
         return self.found(
             f"{rarer:.0%} of the late returns have the other sign; their sizes deviate by "
@@ -93,3 +95,9 @@ class ReturnsOfEitherSign(Rule):
             ratio=min(ratios),
             share=rarer,
         )
+
+
+def _won_or_lost(run: RunView) -> bool:
+    """Whether an episode has two ends that pay the same, one with the other's sign."""
+    sizes = np.abs(run.episodes.returns[np.isfinite(run.episodes.returns)])
+    return len(sizes) > 0 and float(sizes.max() - sizes.min()) < 0.02 * float(sizes.max())

@@ -1,0 +1,153 @@
+"""Four more small tasks, all of the training split: other rewards, other ends, other observations.
+
+Rules that were made on few environments misfire on the next, so rates are counted on many.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+
+class Balance(gym.Env):
+    """A stick on a finger: push so that it stays up.
+
+    Observation: angle, its velocity, the last push. Reward: 1 a step. A stick that leans by more
+    than 0.3 has fallen, which ends the episode; 150 steps are the limit and the best return.
+    """
+
+    LIMIT, DT, FALLEN = 150, 0.05, 0.3
+
+    def __init__(self, action: str = "box") -> None:
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, (3,), np.float32)
+        self.discrete = action == "discrete"
+        box = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.action_space = gym.spaces.Discrete(3) if self.discrete else box
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t, self.push = 0, 0.0
+        self.angle, self.v = self.np_random.uniform(-0.1, 0.1, 2).tolist()
+        return self._observe(), {}
+
+    def step(self, action: Any) -> Any:
+        push = float(int(action) - 1) if self.discrete else action.tolist()[0]
+        self.push = min(max(push, -1.0), 1.0)
+        self.t += 1
+        self.v += self.DT * (9.0 * math.sin(self.angle) + 4.0 * self.push)
+        self.angle += self.DT * self.v
+        fallen = abs(self.angle) > self.FALLEN
+        return self._observe(), 1.0, fallen, not fallen and self.t >= self.LIMIT, {}
+
+    def _observe(self) -> Any:
+        return np.array((self.angle, self.v, self.push), np.float32)
+
+
+class Catch(gym.Env):
+    """A ball falls slantwise between two walls: be under it when it comes down.
+
+    Observation: the ball's column and row, its drift, the paddle's column. Reward: 1 for a catch,
+    -1 for a miss, nothing before; an episode is one ball, 10 steps.
+    """
+
+    ROWS, COLUMNS = 10, 9
+
+    def __init__(self) -> None:
+        self.observation_space = gym.spaces.Box(-1.0, 1.0, (4,), np.float32)
+        self.action_space = gym.spaces.Discrete(3)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.row = 0
+        self.ball, self.paddle = self.np_random.integers(0, self.COLUMNS, 2).tolist()
+        self.drift = int(self.np_random.integers(-1, 2))
+        return self._observe(), {}
+
+    def step(self, action: Any) -> Any:
+        wall = self.COLUMNS - 1
+        self.paddle = min(max(self.paddle + int(action) - 1, 0), wall)
+        if not 0 <= self.ball + self.drift <= wall:
+            self.drift = -self.drift
+        self.ball += self.drift
+        self.row += 1
+        down = self.row >= self.ROWS
+        reward = (1.0 if self.ball == self.paddle else -1.0) if down else 0.0
+        return self._observe(), reward, down, False, {}
+
+    def _observe(self) -> Any:
+        wall = (self.COLUMNS - 1) / 2.0
+        return np.array(
+            (
+                self.ball / wall - 1.0,
+                2.0 * self.row / self.ROWS - 1.0,
+                self.drift,
+                self.paddle / wall - 1.0,
+            ),
+            np.float32,
+        )
+
+
+class Swing(gym.Env):
+    """A child on a swing: pump until it goes high enough.
+
+    Observation: sine and cosine of the angle, its velocity. Reward: -1 a step until the swing is
+    above the bar, which ends the episode; 120 steps are the limit; the best return is near -15.
+    """
+
+    LIMIT, DT, BAR = 120, 0.1, -0.3
+
+    def __init__(self) -> None:
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, (3,), np.float32)
+        self.action_space = gym.spaces.Discrete(3)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        self.angle, self.v = self.np_random.uniform(-0.2, 0.2, 2).tolist()
+        return self._observe(), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        self.v += self.DT * (-4.0 * math.sin(self.angle) + 1.5 * (int(action) - 1) - 0.02 * self.v)
+        self.angle += self.DT * self.v
+        there = -math.cos(self.angle) > self.BAR
+        return self._observe(), -1.0, there, not there and self.t >= self.LIMIT, {}
+
+    def _observe(self) -> Any:
+        return np.array((math.sin(self.angle), math.cos(self.angle), self.v), np.float32)
+
+
+class Guess(gym.Env):
+    """Questions without a memory: each step shows four new numbers and asks about them.
+
+    Choices: which is the largest; reward 2 for the right one, else 0. Box: their mean; reward 1
+    less three times the error. An episode has 25 questions; the best return is 50, or 25.
+    """
+
+    LIMIT, NUMBERS = 25, 4
+
+    def __init__(self, action: str = "discrete") -> None:
+        self.observation_space = gym.spaces.Box(-1.0, 1.0, (self.NUMBERS,), np.float32)
+        self.discrete = action == "discrete"
+        box = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.action_space = gym.spaces.Discrete(self.NUMBERS) if self.discrete else box
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        return self._ask(), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        if self.discrete:
+            reward = 2.0 if int(action) == int(self.asked.argmax()) else 0.0
+        else:
+            reward = 1.0 - 3.0 * abs(action.tolist()[0] - float(self.asked.mean()))
+        return self._ask(), reward, False, self.t >= self.LIMIT, {}
+
+    def _ask(self) -> Any:
+        self.asked = self.np_random.uniform(-1.0, 1.0, self.NUMBERS).astype(np.float32)
+        return self.asked

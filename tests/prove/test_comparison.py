@@ -205,6 +205,13 @@ def test_runs_of_different_length_are_compared_as_far_as_both_go() -> None:
     assert found.env_steps == STEPS[49] and "differ in length" in found.notes[0]
 
 
+def test_runs_without_env_steps_in_common_get_a_sentence() -> None:
+    later = run(50.0)
+    later.series["train/roll/ep_rew_mean"] = Series(STEPS + STEPS[-1], np.full(len(STEPS), 50.0))
+    with pytest.raises(RunError, match="no env steps in common: later"):
+        compare([Side("first", [run(50.0)]), Side("later", [later])])
+
+
 # -- forms ---------------------------------------------------------------------------------------
 
 

@@ -155,8 +155,19 @@ def _check(sides: Sequence[Side]) -> None:
             f"The runs are of different environments ({', '.join(sorted(envs))}): their returns "
             "cannot be compared. Compare runs of one environment."
         )
-    if common_end([run for side in sides for run in side.runs]) <= 0:
+    end = common_end([run for side in sides for run in side.runs])
+    if end <= 0:
         raise RunError("The runs have no env steps in common.")
+    for side in sides:
+        first = min(
+            float(series.env_steps[0]) for run in side.runs if (series := return_series(run))
+        )
+        if first >= end:
+            raise RunError(
+                f"The runs have no env steps in common: {side.name} logged its first return at "
+                f"{first:,.0f}, where another run had ended ({end:,.0f}). Compare runs that "
+                "trained for about as long."
+            )
 
 
 def _figures(side: Side, end: float, bound: float, rng: np.random.Generator) -> SideFigures:

@@ -25,7 +25,8 @@ class EpisodesRepeat(Rule):
         Give each environment a seed of its own; do not seed in reset().
 
     Known false alarms
-        Deterministic tasks with a deterministic policy.
+        Deterministic tasks with a deterministic policy. Where every step pays the same nothing is
+        said.
 
     References
         “Debugging RL, without the agonizing pain”: resets that cluster.
@@ -49,6 +50,9 @@ class EpisodesRepeat(Rule):
         steps, earned, lengths = run.episodes.env_steps, run.episodes.returns, run.episodes.lengths
         if len(steps) < 8 * FEWEST or np.std(earned) < 1e-9:
             return None
+        pay = earned / np.maximum(lengths, 1.0)
+        if np.std(pay) < 0.01 * abs(np.mean(pay)):
+            return None  # each step pays the same: who starts and ends together earns the same
         values, often = np.unique(earned, return_counts=True)
         usual = values[often.argmax()]  # such as the most there is to earn, which all may reach
         together = np.flatnonzero((np.diff(steps) == 0) & (earned[:-1] != usual))

@@ -8,6 +8,8 @@ from dressage.diagnosis.look import FEWEST, learned, part, returns, solved
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
+FEW_OUTCOMES = 4  # such as won, drawn and lost: neighbours are often equal by chance
+
 
 class ReturnsDoNotVary(Rule):
     """All episodes earn exactly the same.
@@ -19,7 +21,8 @@ class ReturnsDoNotVary(Rule):
         The deviation of single episodes’ returns over the run.
 
     Threshold and source
-        None at all in over 20 % of the run [RX], unless solved.
+        None at all in over 20 % of the run [RX], unless solved; where single episodes are logged,
+        in over half of them, or, where they have but a few outcomes, in nine tenths.
 
     Prescription
         A denser reward, more exploration, a longer time limit.
@@ -69,7 +72,9 @@ class ReturnsDoNotVary(Rule):
             if len(curve) < 4 * FEWEST:
                 return None
             share = float((np.abs(np.diff(curve)) < 1e-9).mean())
-        limit = 0.5 if len(single) >= 4 * FEWEST else self.bound("share")
+        limit = self.bound("share")
+        if len(single) >= 4 * FEWEST:
+            limit = 0.9 if len(np.unique(np.round(single, 6))) <= FEW_OUTCOMES else 0.5
         if not share > limit or learned(run) or solved(run):
             return None
         return self.found(

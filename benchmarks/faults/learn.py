@@ -92,7 +92,13 @@ def left_out(cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> list[
     """The likelihoods of each case, by rates that its environment had no part in."""
     rules = all_rules()
     return [
-        likelihoods([rules[id] for id in case.seen], case.fired, case.family, rates_for(case))
+        likelihoods(
+            [rules[id] for id in case.seen],
+            case.fired,
+            case.possible,
+            case.family,
+            rates_for(case),
+        )
         for case in cases
     ]
 

@@ -21,7 +21,7 @@ def contributions(cases: Sequence[Case], rates: Rates) -> dict[str, tuple[float,
     """What top 1 and the mean probability of the right answers lose without each rule."""
     rules = all_rules()
     whole = [
-        likelihoods([rules[id] for id in case.seen], case.fired, case.family, rates)
+        likelihoods([rules[id] for id in case.seen], case.fired, case.possible, case.family, rates)
         for case in cases
     ]
 
@@ -29,7 +29,7 @@ def contributions(cases: Sequence[Case], rates: Rates) -> dict[str, tuple[float,
         tops, masses = [], []
         for case, scores in zip(cases, whole, strict=True):
             if without in case.seen:
-                own = likelihoods([rules[without]], case.fired, case.family, rates)
+                own = likelihoods([rules[without]], case.fired, case.possible, case.family, rates)
                 scores = {cause: score - own[cause] for cause, score in scores.items()}
             given = weighed(scores, rates)
             tops.append(ranking(given)[0] in case.right)

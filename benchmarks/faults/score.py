@@ -52,7 +52,12 @@ class Answer:
 def answered(cases: Sequence[Case], rates: Rates) -> list[Answer]:
     rules = all_rules()
     return [
-        answer(case, posterior([rules[id] for id in case.seen], case.fired, case.family, rates))
+        answer(
+            case,
+            posterior(
+                [rules[id] for id in case.seen], case.fired, case.possible, case.family, rates
+            ),
+        )
         for case in cases
     ]
 

@@ -48,7 +48,7 @@ class Runs:
 
     @staticmethod
     def _zero(case: Case) -> dict[str, float]:
-        return likelihoods([], (), case.family, Rates())
+        return likelihoods([], (), case.possible, case.family, Rates())
 
     @staticmethod
     def _logs(prior: dict[str, float]) -> list[float]:

@@ -11,6 +11,7 @@ from benchmarks.faults.accepted import accepted
 from benchmarks.faults.store import Stored
 
 from dressage.diagnosis.infer import HEALTHY
+from dressage.diagnosis.possible import possible_causes
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Rule
 from dressage.runs.readers.sb3 import NAMES
@@ -27,6 +28,7 @@ class Case:
 
     label: dict[str, Any]
     family: str
+    possible: tuple[str, ...]  # causes that such a run can have
     seen: frozenset[str]  # rules that could be looked for
     fired: frozenset[str]
     right: frozenset[str]
@@ -46,7 +48,8 @@ def case(stored: Stored, with_config: bool) -> Case:
     fired = frozenset(id for id, rule in seen.items() if rule.check(view) is not None)
     label = stored.label
     right = accepted(label["cause"]) if label["cause"] else frozenset({HEALTHY})
-    return Case(label, view.family, frozenset(seen), fired, right)
+    possible = tuple(possible_causes(view))
+    return Case(label, view.family, possible, frozenset(seen), fired, right)
 
 
 def _reads_levels(rule: Rule) -> bool:

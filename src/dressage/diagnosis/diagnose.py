@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from dressage.diagnosis.infer import HEALTHY, Rates, posterior, ranking, separating
 from dressage.diagnosis.look import FEWEST, median, part, returns, thin
+from dressage.diagnosis.possible import possible_causes
 from dressage.diagnosis.prescriptions import MOST, Prescription, prescribe, tuned
 from dressage.diagnosis.probes.about import separating_probes
 from dressage.diagnosis.probes.result import ProbeResult, joined
@@ -155,18 +156,19 @@ def look_at(run: RunView, rates: Rates) -> Looked:
         seen.append(rule)
         if found is not None:
             findings[rule.id] = found
-    return Looked(seen, findings, posterior(seen, findings, run.family, rates), failed)
+    chances = posterior(seen, findings, possible_causes(run), run.family, rates)
+    return Looked(seen, findings, chances, failed)
 
 
 def pooled(chances: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The geometric mean of several runs' probabilities, largest first: the prior counts once, and
-    n runs of one setting, which are alike, are no surer than one. Causes must be the same in all.
-    """
+    n runs of one setting, which are alike, are no surer than one."""
     if len(chances) == 1:
         return dict(chances[0])
     logs = {
-        cause: math.fsum(math.log(max(one[cause], 1e-12)) for one in chances) / len(chances)
-        for cause in chances[0]
+        cause: math.fsum(math.log(max(one.get(cause, 0.0), 1e-12)) for one in chances)
+        / len(chances)
+        for cause in dict.fromkeys(cause for one in chances for cause in one)
     }
     weights = {cause: math.exp(log) for cause, log in logs.items()}
     total = sum(weights.values())

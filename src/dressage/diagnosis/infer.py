@@ -105,10 +105,13 @@ def _logs(chance: float) -> tuple[float, float]:
 
 
 def likelihoods(
-    rules: Iterable[Rule], fired: Collection[str], family: str, rates: Rates
+    rules: Iterable[Rule],
+    fired: Collection[str],
+    possible: Iterable[str],
+    family: str,
+    rates: Rates,
 ) -> dict[str, float]:
-    """ln P(what was seen | cause) for every cause that the family can have, and for `HEALTHY`."""
-    possible = [c.id for c in CAUSES.values() if family in c.families or family == "unknown"]
+    """ln P(what was seen | cause) for every cause that the run can have, and for `HEALTHY`."""
     scores = dict.fromkeys((HEALTHY, *possible), 0.0)
     for rule in rules:
         if rule.id in rates.silent:
@@ -120,13 +123,17 @@ def likelihoods(
 
 
 def posterior(
-    rules: Iterable[Rule], fired: Collection[str], family: str, rates: Rates
+    rules: Iterable[Rule],
+    fired: Collection[str],
+    possible: Iterable[str],
+    family: str,
+    rates: Rates,
 ) -> dict[str, float]:
-    """Probabilities of all causes of a family of algorithms, and of `HEALTHY`, largest first.
+    """Probabilities of the possible causes, and of `HEALTHY`, largest first.
 
     `rules`: those that could see the run; `fired`: the ids of those that did.
     """
-    return weighed(likelihoods(rules, fired, family, rates), rates)
+    return weighed(likelihoods(rules, fired, possible, family, rates), rates)
 
 
 def weighed(scores: Mapping[str, float], rates: Rates) -> dict[str, float]:

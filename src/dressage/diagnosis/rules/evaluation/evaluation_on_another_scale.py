@@ -64,10 +64,8 @@ class EvaluationOnAnotherScale(Rule):
             return None
         together = float(np.corrcoef(values, at_same)[0, 1])
         times = wide / narrow
-        level = abs(float(np.median(values))) / max(abs(float(np.median(at_same))), 1e-9)
-        far = max(times, 1 / times) > self.bound("times") and max(level, 1 / level) > self.bound(
-            "times"
-        )
+        levels = sorted(max(abs(float(np.median(x))), 1e-9) for x in (values, at_same))
+        far = min(max(times, 1 / times), levels[1] / levels[0]) > self.bound("times")
         if not (far and together > 0.6 and narrow > early_spread(run)):
             return None
         usual = max(median(run["train/roll/ep_rew_std"]), 1e-9)

@@ -1,0 +1,79 @@
+"""What a run cannot have is never named, and what it can have always may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.faults.faults import FAULTS
+from benchmarks.faults.settings import SETTINGS
+
+from dressage.diagnosis.causes import CAUSES
+from dressage.diagnosis.possible import ONLY, RULED_OUT, possible_causes
+from dressage.presets.resolve import resolve
+from dressage.runs.algorithms import FAMILY
+from dressage.runs.view import RunView
+
+
+def run(algo: str, config: dict[str, Any] | None = None, library: str = "dressage") -> RunView:
+    return RunView(Path("run"), "run", library, algo, "CartPole-v1", config or {})
+
+
+def test_only_known_causes_and_algorithms_are_named() -> None:
+    assert set(ONLY) | set(RULED_OUT) <= set(CAUSES)
+    assert all(algo in FAMILY for algos in ONLY.values() for algo in algos)
+
+
+@pytest.mark.parametrize(
+    ("algo", "never", "maybe"),
+    [
+        ("a2c", "clip-range-too-tight", "lr-too-high"),
+        ("a2c", "value-clip-too-tight", "gae-lambda-extreme"),
+        ("reinforce", "gae-lambda-extreme", "gamma-too-low"),
+        ("td3", "sac-alpha-too-high", "no-action-noise"),
+        ("sac", "action-noise-too-large", "sac-alpha-explodes"),
+        ("dqn", "action-range-unnormalised", "no-exploration"),
+        ("ppo", "sac-alpha-too-low", "too-many-epochs"),
+        ("ppo", "distributed-desync", "action-std-explosion"),
+    ],
+)
+def test_what_an_algorithm_does_not_have_is_not_at_fault(algo: str, never: str, maybe: str) -> None:
+    found = possible_causes(run(algo))
+    assert never not in found and maybe in found
+
+
+def test_an_unknown_algorithm_may_have_anything() -> None:
+    assert set(possible_causes(run("homemade", library="table"))) == set(CAUSES)
+
+
+def test_settings_rule_out_what_they_switch_off() -> None:
+    off = {"clip_range_vf": None, "target_kl": None, "ent_coef": 0.0, "n_envs": 1}
+    ruled_out = set(possible_causes(run("ppo"))) - set(possible_causes(run("ppo", off)))
+    assert ruled_out == {
+        "value-clip-too-tight",
+        "target-kl-too-tight",
+        "entropy-bonus-too-high",
+        "envs-share-seed",
+    }
+    on = {"clip_range_vf": 0.2, "target_kl": 0.01, "ent_coef": 0.01, "n_envs": 8}
+    assert possible_causes(run("ppo", on)) == possible_causes(run("ppo"))
+
+
+def test_choices_have_no_deviation() -> None:
+    chosen = run("ppo")
+    chosen.spec["action_space"] = "Discrete(2)"
+    assert "action-std-explosion" not in possible_causes(chosen)
+
+
+@pytest.mark.parametrize("name", sorted(FAULTS))
+def test_no_fault_of_the_benchmark_is_ruled_out(name: str) -> None:
+    fault = FAULTS[name]
+    for place in fault.settings:
+        setting = SETTINGS[place]
+        for level in fault.levels:
+            changed = setting.config | level.changes(setting)
+            config = resolve(
+                setting.env, setting.algo, changed, use_preset=False, trust=True
+            ).values()
+            assert fault.cause in possible_causes(run(setting.algo, config)), (place, changed)

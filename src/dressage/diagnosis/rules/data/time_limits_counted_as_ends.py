@@ -17,7 +17,7 @@ class TimeLimitsCountedAsEnds(Rule):
         states seem worthless.
 
     Evidence
-        The lengths of episodes and how they ended.
+        The lengths of episodes and how they ended, and whether all is paid at the end.
 
     Threshold and source
         Over 80 % of the later episodes of exactly the longest length, with fewer than 1 %
@@ -27,7 +27,8 @@ class TimeLimitsCountedAsEnds(Rule):
         Return truncated, not terminated, at a time limit; SB3: handle_timeout_termination.
 
     Known false alarms
-        Tasks that truly end after a fixed number of steps.
+        Tasks that truly end after a fixed number of steps; where an episode pays but once,
+        nothing is said.
 
     References
         Pardo et al. 2018, “Time limits in reinforcement learning”.
@@ -59,6 +60,8 @@ class TimeLimitsCountedAsEnds(Rule):
             cut = float(np.mean(run.episodes.ended == "truncated"))
         if len(lengths) < 4 * FEWEST or done(run):  # a task may end by itself after so many steps
             return None
+        if _pays_once(run):
+            return None
         lengths = lengths[len(lengths) // 2 :]
         longest = float(lengths.max())
         share = float((lengths == longest).mean())
@@ -72,3 +75,13 @@ class TimeLimitsCountedAsEnds(Rule):
             share=share,
             length=longest,
         )
+
+
+def _pays_once(run: RunView) -> bool:
+    """Whether an episode pays in a single step: squares of its rewards then add up to that of its
+    return. Where every step pays they add up to less, by about the episode's length."""
+    of_a_step = [median(run[f"train/roll/reward_{word}"]) for word in ("mean", "std")]
+    of_all = [median(run[f"train/roll/ep_rew_{word}"]) for word in ("mean", "std")]
+    squares = [x[0] ** 2 + x[1] ** 2 for x in (of_a_step, of_all)]
+    length = median(run["train/roll/ep_len_mean"])
+    return bool(0.8 * squares[1] < length * squares[0] < 1.25 * squares[1])

@@ -50,6 +50,10 @@ class EvaluationFarBelowTraining(Rule):
         "catastrophic-forgetting": 0.15,
         "bc-covariate-shift": 0.2,
         "autoreset-leak": 0.02,
+        "partial-observability": 0.2,  # without its noise a policy that sees too little is stuck
+        "obs-constant": 0.2,
+        "obs-stale": 0.1,
+        "obs-unnormalised": 0.1,
     }
 
     def check(self, run: RunView) -> Finding | None:

@@ -47,6 +47,9 @@ class EvaluationsStayFlat(Rule):
         "eval-env-mismatch": 0.9,
         "normaliser-mismatch": 0.9,
         "obs-stale": 0.1,
+        "partial-observability": 0.2,  # without its noise a policy that sees too little is stuck
+        "obs-constant": 0.2,
+        "obs-unnormalised": 0.1,
         "healthy": 0.002,
     }
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dressage.policy import Policy
     from dressage.presets.resolve import Resolved
     from dressage.prove.batch_report import BatchReport
-    from dressage.prove.optimize import Optimization
+    from dressage.prove.optimize_report import OptimizeReport
     from dressage.prove.regress import Regression
     from dressage.prove.report import ComparisonReport
     from dressage.prove.sensitivity_report import SensitivityReport
@@ -312,11 +312,13 @@ def optimize(
     minutes: float = 10.0,
     goal: str = "frames",
     threshold: float | None = None,
+    html: str | Path | None = None,
+    markdown: str | Path | None = None,
     say: Callable[[str], None] = lambda line: None,
     runs: str | Path | None = None,
-) -> tuple[Optimization, Path]:
+) -> OptimizeReport:
     """Tries what `diagnose` prescribes, singly and together, proves the best on fresh seeds, and
-    goes on while a bottleneck and time are left. Returns what was found and a config file.
+    goes on while a bottleneck and time are left. Its folder holds a config file and the report.
 
     Called again after an interruption, it goes on with the seeds that are done.
     """
@@ -325,7 +327,7 @@ def optimize(
 
     root = runs_root(runs)
     view = read(run.path if isinstance(run, Run) else run, root=root)[0]
-    return optimize_run(
+    made = optimize_run(
         view,
         root,
         minutes=minutes,
@@ -334,6 +336,11 @@ def optimize(
         train=train,
         say=say,
     )
+    if html is not None:
+        made.write_html(html)
+    if markdown is not None:
+        made.write_markdown(markdown)
+    return made
 
 
 def tune(

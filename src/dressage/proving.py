@@ -17,10 +17,11 @@ from dressage.errors import ConfigError, RunError
 from dressage.presets.resolve import read_config_file, resolve, unaliased
 from dressage.prove import regress as regressions
 from dressage.prove import sb3
-from dressage.prove.optimize import Candidate, Optimization, candidates, optimize
+from dressage.prove.optimize import Candidate, Diagnosed, Optimization, candidates, optimize
+from dressage.prove.optimize_report import OptimizeReport, optimize_report
 from dressage.prove.regress import Measured, Regression, measured
 from dressage.prove.verify import PATCHED, Goal, Verification, verify
-from dressage.runs.files import write_atomic, writing
+from dressage.runs.files import write_atomic, write_json, writing
 from dressage.runs.group import Group
 from dressage.runs.readers import read
 from dressage.runs.run import Run
@@ -69,8 +70,8 @@ def optimize_run(
     threshold: float | None,
     train: Callable[..., Run | Group],
     say: Callable[[str], None] = lambda line: None,
-) -> tuple[Optimization, Path]:
-    """Optimizes below `root`; returns what was found, and the file with the settings it ended at.
+) -> OptimizeReport:
+    """Optimizes below `root`, in a folder with the settings it ended at and the report.
 
     Every verdict joins the record. Seeds that are there already are not trained again.
     """
@@ -83,7 +84,7 @@ def optimize_run(
     made = optimize(
         settings,
         trained,
-        lambda views: prescribed(views, settings, say),
+        lambda views: diagnosed(views, settings, say),
         seconds=60 * minutes,
         goal=goal,
         threshold=threshold,
@@ -97,21 +98,56 @@ def optimize_run(
     path = folder / "optimized.yaml"
     with writing(path):
         folder.mkdir(parents=True, exist_ok=True)
-    final = {"env": view.env, "algo": view.algo, **settings, **made.patch}
-    if view.library == sb3.LIBRARY:
-        final = sb3.as_config(view, {**settings, **made.patch})
-    write_atomic(path, yaml.safe_dump(final, sort_keys=False))
-    return made, path
+
+    def spell(chosen: Mapping[str, Any]) -> dict[str, Any]:
+        if view.library == sb3.LIBRARY:
+            return sb3.as_config(view, chosen)
+        return {"env": view.env, "algo": view.algo, **chosen}
+
+    write_atomic(path, yaml.safe_dump(spell({**settings, **made.patch}), sort_keys=False))
+    sides = _confirming(made, settings, trained)
+    report = optimize_report(made, view, settings, spell, sides, path)
+    write_json(folder / "report.json", report.to_json())
+    report.write(folder)
+    report.write_html(folder / "report.html")
+    return report
+
+
+def _confirming(
+    made: Optimization,
+    settings: Mapping[str, Any],
+    trained: Callable[[Mapping[str, Any], range], list[RunView]],
+) -> dict[str, list[RunView]]:
+    """Seeds of proofs, of the best settings and of the run's own; none are trained."""
+    if made.best is None or made.best.winner is None:
+        return {}
+    name, patch = "best candidate, not proven", made.best.winner.patch
+    if made.proven:
+        name, patch = "optimized", made.patch
+    best, own = (
+        range(one.confirming[0], one.confirming[-1] + 1) for one in (made.best, made.rounds[0])
+    )
+    return {
+        name: trained({**settings, **patch}, best),
+        "the run's settings": trained(settings, own),
+    }
 
 
 def prescribed(
     views: Sequence[RunView], settings: Mapping[str, Any], say: Callable[[str], None]
 ) -> list[Candidate]:
     """What the diagnosis of some seeds would change, singly and together."""
+    return diagnosed(views, settings, say).asked
+
+
+def diagnosed(
+    views: Sequence[RunView], settings: Mapping[str, Any], say: Callable[[str], None]
+) -> Diagnosed:
     found = diagnose_seeds(views)
     causes = ", ".join(cause.id for cause in found.causes[:3])
     say(f"diagnosis: {found.verdict}{', ' * bool(causes)}{causes}")
-    return candidates([(one.cause, _kept(one.ours, settings)) for one in found.prescriptions])
+    asked = [(one.cause, _kept(one.ours, settings)) for one in found.prescriptions]
+    return Diagnosed(found.verdict, found.causes, candidates(asked))
 
 
 def _kept(patch: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:

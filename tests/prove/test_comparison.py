@@ -153,6 +153,13 @@ def test_what_counts_as_solved(threshold: float | None, given: float | None, whe
     assert whence in found.threshold_from and found.threshold is not None
 
 
+def test_a_threshold_that_hardly_any_run_reaches_is_not_used() -> None:
+    never = [Side("a", learning(2.0, 4, threshold=475.0)), Side("b", [run(100.0, 9)] * 16)]
+    found = compare(never)
+    assert "4 of 20 runs reached the environment's 475" in found.threshold_from
+    assert found.threshold is not None and found.threshold < 475.0
+
+
 def test_curves_part_where_they_do_and_the_cause_moves_first() -> None:
     level = np.where(STEPS < 20_000, 50.0, 250.0)
     a, b = [run(50.0, seed) for seed in range(4)], [run(level, 9 + seed) for seed in range(4)]

@@ -14,6 +14,7 @@ import yaml
 import dressage
 from dressage.errors import ConfigError, RunError
 from dressage.prove import sb3
+from dressage.prove.optimize import Candidate, Diagnosed, Optimization, Round, Trial
 from dressage.proving import seeds_of
 from dressage.runs.readers import read
 from dressage.runs.view import RunView, Series
@@ -111,6 +112,23 @@ def test_the_result_is_a_plain_file_in_their_words(ppo: RunView) -> None:
     assert again["ent_coef"] == 0.0 and again["learning_rate"] == "linear(0.001, 0)"
     assert again["policy_kwargs"] == {"net_arch": [16, 16], "activation_fn": "ReLU"}
     assert again["n_timesteps"] == 512 and again["algo"] == "ppo"
+
+
+def test_an_optimization_is_reported_in_their_words(
+    ppo: RunView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Candidate({"activation": "tanh"}, ("dead-units",))
+    one = Round(Diagnosed("faulty", [], [asked]), [Trial(None, 2, -900.0), Trial(asked, 2, -450.0)])
+    made = Optimization("frames", [one], asked.patch)
+    monkeypatch.setattr("dressage.proving.optimize", lambda *args, **given: made)
+    report = dressage.optimize(ppo.path, runs=tmp_path)
+    assert report.config == next(tmp_path.glob("optimize-*")) / "optimized.yaml"
+    assert yaml.safe_load(report.config.read_text())["policy_kwargs"]["activation_fn"] == "Tanh"
+    before, after = report.changes["policy_kwargs"]
+    assert (before["activation_fn"], after["activation_fn"]) == ("ReLU", "Tanh")
+    text = (report.config.parent / "report.md").read_text()
+    assert "activation=" not in text and "policy\\_kwargs=" in text and "dressage train" not in text
+    assert (report.config.parent / "report.html").is_file() and report.command is None
 
 
 def test_what_cannot_be_trained_again_says_why(ppo: RunView, tmp_path: Path) -> None:

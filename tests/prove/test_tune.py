@@ -310,8 +310,75 @@ def test_looks_and_finalists_are_what_the_time_allows() -> None:
     assert affordable(24 + 2 * 12 + 1, 1.0, 4) == (4, PLANNED[:2])
     assert affordable(10 + 16, 1.0, 4) == (2, PLANNED[:1])
     assert affordable(0.0, 1.0, 4) == (1, PLANNED[:1])
-    assert reserved([4.0], seeds=2, at_once=2, seconds=200.0) == 80.0
-    assert reserved([400.0], seeds=2, at_once=2, seconds=200.0) == 120.0
+    pace: dict[str, Any] = {"seeds": 2, "at_once": 2, "seconds": 200.0}
+    assert [reserved(4.0, count, **pace) for count in range(5)] == [40.0, 40.0, 52.0, 68.0, 80.0]
+    assert reserved(400.0, 1, **pace) == 120.0
+    assert reserved(None, 0, **pace) == 50.0
+
+
+class Clock:
+    """In place of `time` where a search looks at it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Timed(World):
+    """The start scores 1; of each further trial a test says how long it takes and what it scores,
+    the last that is said for all that follow."""
+
+    def __init__(self, clock: Clock, *told: tuple[float, float | None]) -> None:
+        super().__init__()
+        self.clock, self.told = clock, told
+
+    def try_out(self, patch: dict[str, Any], look: Look) -> float | None:
+        self.tried.append(patch)
+        place = min(len(self.tried) - 2, len(self.told) - 1)
+        seconds, score = (10.0, 1.0) if not patch else self.told[place]
+        self.clock.now += seconds
+        return score
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("dressage.prove.tune.time", made)
+    return made
+
+
+WORSE = (10.0, 0.5)
+
+
+def test_while_nothing_looks_better_the_search_takes_all_of_the_time(clock: Clock) -> None:
+    made = tuned(Timed(clock, WORSE), in_memory(), None, timer=Timer(360.0, began=0.0))
+    assert made.ended == "no trial looked better than the start"
+    assert 350.0 <= clock.now <= 365.0
+
+
+def test_what_looks_better_late_ends_the_search_and_is_raced(clock: Clock) -> None:
+    world = Timed(clock, *[WORSE] * 28, (10.0, 2.0))
+    made = tuned(world, in_memory(), None, timer=Timer(360.0, began=0.0))
+    assert len(made.trials) == 30 and clock.now == 300.0
+    assert made.race and made.race[1].candidate.patch == world.tried[-1]
+
+
+@pytest.mark.parametrize(("better", "ends"), [(1, 260.0), (2, 230.0), (4, 160.0)])
+def test_the_more_finalists_the_more_time_is_kept_for_them(
+    clock: Clock, better: int, ends: float
+) -> None:
+    """A run takes 5 s: race and first look of one, two and four finalists 20, 26 and 40 runs."""
+    world = Timed(clock, *[(10.0, 2.0 + i) for i in range(better)], WORSE)
+    made = tuned(world, in_memory(), None, timer=Timer(360.0, began=0.0))
+    assert clock.now == ends and len(finalists(made.trials, 9)) == better
+
+
+def test_neither_one_slow_trial_nor_those_cut_short_set_the_pace(clock: Clock) -> None:
+    world = Timed(clock, (10.0, 2.0), (10.0, 0.5), (90.0, 0.5), (2.0, None))
+    tuned(world, in_memory(), None, timer=Timer(360.0, began=0.0))
+    assert 254.0 <= clock.now <= 260.0  # 20 runs of 5 s are left, and about half a trial
 
 
 def test_finalists_are_the_best_without_doubles() -> None:

@@ -10,7 +10,7 @@ import datetime
 import json
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,10 @@ class Verified:
 
 
 def add(folder: Path, verified: Verified) -> None:
-    """One line more, on the disk before this returns."""
+    """One line more, on the disk before this returns; none where the same was said before, as by a
+    command that is called again."""
+    if any(_same(verified, other) for other in read(folder / FILE)):
+        return
     line = json.dumps({"format": FORMAT, **asdict(verified)}, default=str) + "\n"
     path = folder / FILE
     with writing(path):
@@ -52,6 +55,12 @@ def add(folder: Path, verified: Verified) -> None:
         with path.open("a", encoding="utf-8") as file:
             file.write(line)
         sync_file(path)
+
+
+def _same(one: Verified, other: Verified) -> bool:
+    """But for when it was said, and how long it took."""
+    alike = replace(one, date=other.date, seconds=other.seconds)
+    return json.dumps(asdict(alike), default=str) == json.dumps(asdict(other), default=str)
 
 
 def known(root: Path | None = None) -> list[Verified]:

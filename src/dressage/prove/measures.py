@@ -16,6 +16,7 @@ from dressage.runs.view import RunView, Series
 RETURN = "train/roll/ep_rew_mean"
 LATE = 0.9  # of a run: where its last return is taken from
 GRID = 200  # places of a common axis
+ENOUGH = 0.25  # of all runs, of whichever side: the choice must not depend on which is which
 
 
 def return_series(run: RunView) -> Series:
@@ -70,19 +71,22 @@ def times_to(runs: Sequence[RunView], threshold: float) -> Times:
 
 def solved_at(sides: Sequence[Sequence[RunView]], given: float | None = None) -> tuple[float, str]:
     """The return that counts as solved, and where it comes from: as asked for; the environment's
-    where a run reaches it; else nine tenths of the way that the better side came."""
+    where a quarter of all runs reach it (fewer would leave hardly anything to compare); else nine
+    tenths of the way that the better side came."""
     if given is not None:
         return given, "as asked for"
     every = [run for side in sides for run in side if return_series(run)]
     known = next((run.threshold for run in every if run.threshold is not None), None)
-    if known is not None and any(steps_to(run, known) is not None for run in every):
+    reached = 0 if known is None else sum(steps_to(run, known) is not None for run in every)
+    if known is not None and reached >= ENOUGH * len(every):
         return float(known), "the environment's"
     start = float(np.median([return_series(run).values[0] for run in every]))
     ends = [[final_return(run) for run in side if return_series(run)] for side in sides]
     rise = max(float(np.median(side)) for side in ends) - start
     if rise <= 0:
         return start, "where the runs began: no side improved"
-    missed = "" if known is None else f"; none reached the environment's {known:g}"
+    few = f"{reached} of {len(every)} runs" if reached else "none"
+    missed = "" if known is None else f"; {few} reached the environment's {known:g}"
     return start + 0.9 * rise, f"nine tenths of the way that the better side came{missed}"
 
 

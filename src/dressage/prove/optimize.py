@@ -18,24 +18,36 @@ from typing import Any
 
 import numpy as np
 
+from dressage.diagnosis.diagnose import RankedCause
+from dressage.errors import RunError
 from dressage.prove.measures import common_end, final_return, solved_at, times_to
 from dressage.prove.survival import restricted_mean
-from dressage.prove.verify import PATCHED, Goal, Verification, verify
+from dressage.prove.verify import GOALS, PATCHED, Goal, Verification, verify
 from dressage.runs.view import RunView
 
 Patch = dict[str, Any]
 TRYING = 1000  # first of the seeds that candidates are tried on
 CONFIRMING = 10_000  # first of those that confirm; each round takes its own thousand
+OF_A_GOAL = 300  # of that thousand, since trying goals in turn would be a second look at the seeds
 FIRST_SEEDS = 2  # of each candidate in the first rung
 ROUNDS = 4
 Train = Callable[[Mapping[str, Any], range], list[RunView]]
-Ask = Callable[[Sequence[RunView]], "list[Candidate]"]
+Ask = Callable[[Sequence[RunView]], "Diagnosed"]
 
 
 @dataclass(frozen=True)
 class Candidate:
     patch: Patch
     causes: tuple[str, ...]  # that it was prescribed for
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """What ails the current settings, and what to try."""
+
+    verdict: str
+    causes: list[RankedCause]  # most probable first
+    asked: list[Candidate]
 
 
 @dataclass(frozen=True)
@@ -47,12 +59,20 @@ class Trial:
     score: float  # the goal, larger is better
 
 
-@dataclass(frozen=True)
+@dataclass
 class Round:
-    asked: list[Candidate]
-    trials: list[Trial]
-    winner: Candidate | None  # None: nothing looked better than what was there
-    verification: Verification | None
+    """Filled in step by step: what ends it early keeps what is there."""
+
+    diagnosed: Diagnosed
+    trials: list[Trial] = field(default_factory=list)
+    winner: Candidate | None = None  # None: nothing looked better than what was there
+    confirming: list[int] = field(default_factory=list)  # seeds that both sides of the proof have
+    verification: Verification | None = None
+    failed: list[Candidate] = field(default_factory=list)  # whose training ended in an error
+
+    @property
+    def proven(self) -> bool:
+        return self.verification is not None and self.verification.verdict == "proven"
 
 
 @dataclass
@@ -61,8 +81,10 @@ class Optimization:
     rounds: list[Round] = field(default_factory=list)
     patch: Patch = field(default_factory=dict)  # all that was proven, together
     ended: str = ""  # why
+    interrupted: bool = False
     seconds: float = 0.0
-    env_steps: float = 0.0
+    runs: int = 0  # those of earlier calls included
+    env_steps: float = 0.0  # of these runs
     library: str = "dressage"  # that trained the seeds
 
     @property
@@ -70,12 +92,16 @@ class Optimization:
         return bool(self.patch)
 
     @property
+    def best(self) -> Round | None:
+        """The last that was proven; where none was, the one that came to a proof."""
+        came = [one for one in self.rounds if one.confirming]
+        return next(reversed([one for one in came if one.proven] or came), None)
+
+    @property
     def says(self) -> str:
-        changes = ", ".join(f"{name}={value}" for name, value in self.patch.items())
-        if not self.patch:
+        if self.best is None or self.best.verification is None or not self.proven:
             return f"Nothing was proven to help; {self.ended}."
-        last = [r.verification for r in self.rounds if r.verification is not None][-1]
-        return f"Proven: {changes} ({last.says}); {self.ended}."
+        return f"Proven: {words(self.patch)} ({self.best.verification.says}); {self.ended}."
 
     def to_json(self) -> dict[str, Any]:
         return {"format": 1, **asdict(self), "proven": self.proven, "says": self.says}
@@ -104,6 +130,7 @@ def optimize(
         if time.monotonic() - began > seconds:
             raise OutOfTime
         views = train({**current, **patch}, seeds)
+        made.runs += len(views)
         made.env_steps += sum(view.env_steps for view in views)
         return views
 
@@ -111,20 +138,24 @@ def optimize(
         for place in range(rounds):
             first = TRYING + 100 * place
             baseline = trained({}, range(first, first + FIRST_SEEDS))
-            asked = ask(baseline)
+            now = Round(ask(baseline))
+            made.rounds.append(now)
+            asked = now.diagnosed.asked
             if not asked:
                 made.ended = "no bottleneck is left that a setting mends"
                 break
             say(f"round {place + 1}: {len(asked)} candidates")
-            trials, winner = halved(asked, baseline, trained, first, goal, threshold, say)
+            winner = halved(
+                now.trials, now.failed, asked, baseline, trained, first, goal, threshold, say
+            )
             if winner is None:
-                made.rounds.append(Round(asked, trials, None, None))
                 made.ended = "none of the candidates looked better"
                 break
+            now.winner = winner
             say(f"confirming {words(winner.patch)}")
-            found = _confirmed(winner, trained, place, goal, threshold, say)
-            made.rounds.append(Round(asked, trials, winner, found))
-            if found.verdict != "proven":
+            first = CONFIRMING + 1000 * place + OF_A_GOAL * GOALS.index(goal)
+            now.verification = _confirmed(now, winner, trained, first, goal, threshold, say)
+            if not now.proven:
                 made.ended = "the best candidate was not proven on fresh seeds"
                 break
             current |= winner.patch
@@ -132,35 +163,43 @@ def optimize(
         else:
             made.ended = f"{rounds} rounds were made"
     except OutOfTime:
-        made.ended = f"the time of {seconds / 60:.0f} minutes is up"
+        made.ended = (
+            f"the time of {seconds / 60:g} minutes is up; the same command goes on from here"
+        )
     except KeyboardInterrupt:
-        made.ended = "interrupted; the same command goes on from here"
+        made.interrupted, made.ended = True, "interrupted; the same command goes on from here"
     made.seconds = time.monotonic() - began
     return made
 
 
 def _confirmed(
+    now: Round,
     winner: Candidate,
     trained: Callable[[Mapping[str, Any], range], list[RunView]],
-    place: int,
+    first: int,
     goal: Goal,
     threshold: float | None,
     say: Callable[[str], None],
 ) -> Verification:
     def side(name: str, seeds: range) -> list[RunView]:
-        return trained(winner.patch if name == PATCHED else {}, seeds)
+        views = trained(winner.patch if name == PATCHED else {}, seeds)
+        if name == PATCHED:  # the later one
+            now.confirming += seeds
+        return views
 
     return verify(
         winner.patch,
         side,
         goal=goal,
         threshold=threshold,
-        first_seed=CONFIRMING + 1000 * place,
+        first_seed=first,
         say=say,
     )
 
 
 def halved(
+    trials: list[Trial],
+    failed: list[Candidate],
     asked: Sequence[Candidate],
     baseline: list[RunView],
     trained: Callable[[Mapping[str, Any], range], list[RunView]],
@@ -168,20 +207,29 @@ def halved(
     goal: Goal,
     threshold: float | None,
     say: Callable[[str], None],
-) -> tuple[list[Trial], Candidate | None]:
+) -> Candidate | None:
     """Twice the seeds for the better half, until one is left; None where none beats the baseline.
 
-    All candidates and the baseline are scored by one threshold and one horizon.
+    All candidates and the baseline are scored by one threshold and one horizon, and that joins
+    `trials`. A candidate whose training ends in an error joins `failed`.
     """
     runs: list[tuple[Candidate | None, list[RunView]]] = [(None, baseline)]
     runs += [(one, []) for one in asked]
-    trials: list[Trial] = []
     seeds = FIRST_SEEDS
     while True:
         for candidate, views in runs:
             patch = {} if candidate is None else candidate.patch
             if len(views) < seeds:
-                views += trained(patch, range(first + len(views), first + seeds))
+                try:
+                    views += trained(patch, range(first + len(views), first + seeds))
+                except RunError as error:
+                    if candidate is None:
+                        raise
+                    failed.append(candidate)
+                    say(f"  {words(patch)}: could not be trained: {error}")
+        runs = [pair for pair in runs if pair[0] not in failed]
+        if len(runs) == 1:
+            return None
         scores = scored([views for _, views in runs], goal, threshold)
         for (candidate, _), score in zip(runs, scores, strict=True):
             trials.append(Trial(candidate, seeds, score))
@@ -190,7 +238,7 @@ def halved(
         order = sorted(range(1, len(runs)), key=lambda i: -scores[i])
         if len(order) == 1:
             best = order[0]
-            return trials, runs[best][0] if scores[best] > scores[0] else None
+            return runs[best][0] if scores[best] > scores[0] else None
         kept = order[: max(1, len(order) // 2)]
         runs = [runs[0], *(runs[i] for i in kept)]
         seeds *= 2

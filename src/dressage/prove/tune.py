@@ -149,16 +149,24 @@ def look_around(
     at_once: int,
     say: Callable[[str], None],
 ) -> None:
-    """Trials, one after another, until there are enough or the time for them is up."""
-    done = len(search.tried())
+    """Trials, one after another, until there are enough or the time for them is up. Where nothing
+    looks better than the start there is nothing to prove: the time for that is searched too."""
+    made.trials = search.tried()
+    done = len(made.trials)
     took: list[float] = []
+    completed: list[float] = []
     while trials is None or done < trials:
-        reserve = reserved(took, made.seeds, at_once, timer.seconds)
+        count = len(finalists(made.trials, FINALISTS))
+        typical = float(np.median(completed)) if completed else max(took, default=None)
+        reserve = reserved(typical, count, made.seeds, at_once, timer.seconds)
         half_a_trial = sum(took) / (2 * len(took)) if took else 0.0
+        if count == 0 and timer.left <= reserve + half_a_trial:
+            reserve = 0.0
         if timer.left <= reserve + half_a_trial:
             break
         began = time.monotonic()
         patch = search.ask(valid)
+        score = None
         try:
             score = try_out(patch, search.look)
         except RunError as error:
@@ -173,25 +181,27 @@ def look_around(
                 outcome = f"{score:.4g}"
         done += 1
         took.append(time.monotonic() - began)
+        if score is not None:
+            completed.append(took[-1])
         keep()
         made.trials = search.tried()
         say(_progress(made, search.number, patch, outcome, trials, done, took, timer, reserve))
 
 
-def reserved(took: Sequence[float], seeds: int, at_once: int, seconds: float | None) -> float:
-    """Seconds of the limit that race and proof will need, at the pace of the slowest trial."""
+def reserved(
+    typical: float | None, count: int, seeds: int, at_once: int, seconds: float | None
+) -> float:
+    """Seconds of the limit that race and first proof of so many finalists will need, one at least.
+
+    `typical`: seconds of a trial that trains to its end; None: not known yet.
+    """
     if seconds is None:
         return 0.0
-    if not took:
+    if typical is None:
         return 0.25 * seconds
-    runs = RACE[FINALISTS] + 2 * PLANNED[0]
-    return min(LARGEST_RESERVE * seconds, runs * _of_a_run(took, seeds, at_once))
-
-
-def _of_a_run(took: Sequence[float], seeds: int, at_once: int) -> float:
-    """Seconds for each run where as many train as fit."""
-    rounds = -(-seeds // at_once)
-    return max(took) / rounds / at_once
+    of_a_run = typical / -(-seeds // at_once) / at_once  # where as many train as fit
+    runs = RACE[max(1, count)] + 2 * PLANNED[0]
+    return min(LARGEST_RESERVE * seconds, runs * of_a_run)
 
 
 def _progress(
@@ -251,7 +261,9 @@ def _decide(
     final = finals[place]
     count = len(final.finalists)
     say(f"racing {count} trial{'s' * (count > 1)} against the start on fresh seeds")
-    made.race, winner = halved(
+    winner = halved(
+        made.race,
+        [],
         [Candidate(patch, ()) for patch in final.finalists],
         baseline,
         lambda patch, seeds: train({**start, **patch}, seeds),

@@ -54,7 +54,8 @@ class TuneReport(Report):
 def tune_report(
     tuning: Tuning, sides: Mapping[str, list[RunView]], start: Mapping[str, Any], preset: Path
 ) -> TuneReport:
-    curve = _curve(sides) if sides else None
+    named = {"tuned": sides[PATCHED], "the start": sides[BASELINE]} if sides else {}
+    curve = fresh_curves("Learning curves on seeds that the search never used", named)
     document = Document(
         title=f"Tuning {tuning.algo} on {tuning.env}",
         run_id=preset.parent.name,
@@ -100,23 +101,19 @@ def _verdict(tuning: Tuning) -> list[Block]:
 _STATES = ("done", "pruned", "failed")
 
 
-def _curve(sides: Mapping[str, list[RunView]]) -> Chart:
+def fresh_curves(title: str, sides: Mapping[str, list[RunView]]) -> Chart | None:
+    """Every seed thin, and the mean of each side with its interval; None where there is no side."""
+    if not sides:
+        return None
     end = common_end([view for views in sides.values() for view in views])
     series: list[Series] = []
-    names = {PATCHED: "tuned", BASELINE: "the start"}
-    for color, side in enumerate(names):
-        grid, rows = on_one_axis(sides[side], RETURN, end)
+    for color, (name, views) in enumerate(sides.items()):
+        grid, rows = on_one_axis(views, RETURN, end)
         if len(rows) <= 12:
             series += [Series("one seed", grid, row, "thin", color) for row in rows]
-        said = f"{names[side]}, mean of {len(rows)} fresh seeds, 95 % interval"
+        said = f"{name}, mean of {len(rows)} fresh seeds, 95 % interval"
         series.append(mean_series(grid, rows, said, color))
-    return Chart(
-        title="Learning curves on seeds that the search never used",
-        series=series,
-        unit="return",
-        robust=False,
-        wide=True,
-    )
+    return Chart(title=title, series=series, unit="return", robust=False, wide=True)
 
 
 def _settings(tuning: Tuning, start: Mapping[str, Any]) -> list[Block]:

@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from dressage.ui.cli.options import GoalOption, JsonOption, RunsOption, ThresholdOption
+from dressage.ui.cli.options import (
+    GoalOption,
+    HtmlOption,
+    JsonOption,
+    MarkdownOption,
+    RunsOption,
+    ThresholdOption,
+)
 
 
 def optimize(
@@ -14,6 +21,8 @@ def optimize(
     minutes: Annotated[float, typer.Option(help="Time after which nothing new is begun.")] = 10.0,
     goal: GoalOption = "frames",
     threshold: ThresholdOption = None,
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -23,19 +32,22 @@ def optimize(
     """
     from dressage import api
     from dressage.ui.cli.output import console_for, emit
+    from dressage.ui.diagnosis import print_report
 
     console = console_for(json)
-    found, path = api.optimize(
+    report = api.optimize(
         run,
         minutes=minutes,
         goal=goal,
         threshold=threshold,
-        say=lambda line: console.print(line, soft_wrap=True),
+        html=html,
+        markdown=markdown,
+        say=lambda line: console.print(line, soft_wrap=True, markup=False),
         runs=runs,
     )
-    console.print(found.says, soft_wrap=True)
-    ours = found.library == "dressage"
-    told = f"run it: dressage train --config {path}" if ours else f"the settings: {path}"
-    console.print(told, soft_wrap=True)
+    print_report(console, report)
+    console.print(report.run_it, soft_wrap=True)
     if json:
-        emit(found.to_json() | {"config": str(path)})
+        emit(report.to_json())
+    if report.optimization.interrupted:
+        raise typer.Exit(130)

@@ -69,11 +69,13 @@ def fingerprints(folder: Path) -> dict[str, str]:
 
 
 def compact(folder: Path, wanted: dict[str, str]) -> None:
-    """Writes all shards anew, as few, without the runs that are out of date."""
+    """Writes all shards anew, as few, without the runs that are out of date; of one that was made
+    again, the newer."""
     old = sorted(folder.glob("*.zip"))
+    newest = {run.label["key"]: run for run in store.load(folder)}
     kept = [
         run
-        for run in store.load(folder)
+        for run in newest.values()
         if wanted.get(run.label["key"]) == run.label["fingerprint"]
         and run.outcome.get("state") != "stopped"
     ]

@@ -30,6 +30,7 @@ PLAIN_SOURCES = (
     "rounding of float32",
     "rlwatch",
     "our labelled runs, 2026-11-16",
+    "our labelled runs, 2026-11-17",
 )
 ENTROPY = "train/metrics/entropy"
 ALPHA = "train/metrics/alpha"
@@ -319,6 +320,13 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(**{"train/loss/policy": -40.0}),
         view(algo="reinforce", **{"train/loss/policy": -40.0}),
     ),
+    "ENV040": (
+        view(action_effect=0.2, action_effect_late=0.05),
+        view(action_effect=0.02, action_effect_late=0.95),
+    ),
+    "ENV041": (view(action_effect_late=0.9), view(action_effect_late=0.05)),
+    "ENV042": (view(history_gain=0.8), view(history_gain=0.1)),
+    "ENV043": (view(reward_explained=0.02), view(reward_explained=0.9)),
     "DAT001": (
         view(truncated_share=0.0, episodes=episodes(100 + 0 * NOISE, 50, "terminated")),
         view(truncated_share=1.0, episodes=episodes(100 + 0 * NOISE, 50, "truncated")),

@@ -45,6 +45,10 @@ class Rollout:
         assert self._steps is not None, "add(steps) comes first"
         return self._steps
 
+    def newest(self, count: int) -> Steps:
+        """All there are, whatever is asked for."""
+        return self.steps
+
     @property
     def batches_per_epoch(self) -> int:
         return int(self.steps.reward.size) // self.batch_size if self.batch_size else 1

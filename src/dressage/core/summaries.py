@@ -14,6 +14,7 @@ from dressage.core.config import Settings
 from dressage.core.steps import Steps
 from dressage.envs.spaces import ActionCodec
 from dressage.lazy import torch
+from dressage.math.dynamics import dynamics
 from dressage.runs.metrics import aggregate_of
 
 SATURATED = 0.98  # share of the half range beyond which a continuous action counts as saturated
@@ -53,6 +54,22 @@ def experience_metrics(steps: Steps, action: ActionCodec) -> dict[str, float]:
         metrics["train/roll/obs_std"] = float(vector.std())
         metrics["train/roll/obs_abs_max"] = float(np.abs(vector).max())
     return metrics | action_metrics(steps.action, action)
+
+
+def dynamics_metrics(steps: Steps, action: ActionCodec) -> dict[str, float]:
+    """What recent steps say of the environment: see math/dynamics.py. Of images nothing."""
+    obs = steps.obs.get("vector") if isinstance(steps.obs, dict) else steps.obs
+    if obs is None or obs.dtype != np.float32 or obs.ndim != 3:
+        return {}
+    columns = [
+        (steps.action[..., i, None] == np.arange(1, n)).astype(np.float32)
+        for i, n in enumerate(action.categories)
+    ]
+    columns.append(steps.action[..., len(action.categories) :])
+    ended = steps.terminated | steps.truncated
+    with np.errstate(all="ignore"):  # of numbers beyond all bounds nothing is said
+        found = dynamics(obs, np.concatenate(columns, axis=-1), steps.reward, ended)
+    return {f"train/roll/{name}": value for name, value in found.items()}
 
 
 def action_metrics(actions: npt.NDArray[np.float32], codec: ActionCodec) -> dict[str, float]:

@@ -22,6 +22,7 @@ from dressage.core.rng import Rng
 from dressage.core.steps import Tree
 from dressage.core.summaries import (
     combined,
+    dynamics_metrics,
     experience_metrics,
     hyperparameter_metric,
     hyperparameters_in_force,
@@ -34,6 +35,7 @@ from dressage.runs.run import Run
 from dressage.runs.writer import RunWriter
 
 MOST_ROUND_STEPS = 256  # env steps of an iteration made of many small rounds
+DYNAMICS_STEPS = 400  # of a replay memory, that tell what the environment does
 YOUNG_SECONDS = 10.0  # checkpoint_every=auto: no other is written while the newest is as young
 DURABLE_SECONDS = 5.0  # at most so much is lost to a power failure; a killed process loses nothing
 ENDLESS = "endless_episode"  # kind of the event
@@ -93,6 +95,7 @@ class Trainer:
         self.log_every = _every(run.log_every, max(self.iteration_steps, budget // 1000))
         self.checkpoint_every = _every(run.checkpoint_every, max(1, budget // 10))
         self.automatic_checkpoints = isinstance(run.checkpoint_every, str)
+        self.dynamics_every = max(1, budget // 5)
         self.eval_every = _every(run.eval_every, max(1, budget // 10))
         self.recorder = Recorder(writer, self.log_every)
         self.schedules = cfg.schedules()
@@ -164,7 +167,10 @@ class Trainer:
         else:
             rolled, updated = self._collect_and_update(cfg)
         with recorder.timed("record"):
-            clock.env_steps = self.collector.env_steps
+            before, clock.env_steps = clock.env_steps, self.collector.env_steps
+            if not clock.iterations or _crossed(before, clock.env_steps, self.dynamics_every):
+                recent = self.memory.newest(DYNAMICS_STEPS // self.collector.n_envs + 1)
+                rolled |= dynamics_metrics(recent, self.collector.batch.action_codec)
             clock.iterations += 1
             self._guard(updated, learner.updates - updates_before)
             recorder.add_episodes(self.collector.take_episodes())

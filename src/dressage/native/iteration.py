@@ -11,6 +11,7 @@ import numpy as np
 from dressage.core.collector import Collector, Episode
 from dressage.core.memory import Rollout
 from dressage.core.rng import stream_key
+from dressage.core.steps import Steps
 from dressage.errors import EnvError, TrainingError
 from dressage.math.running import RunningMoments
 from dressage.native.env_batch import NativeBatch
@@ -80,6 +81,8 @@ class WholeIteration:
             self.arrays["action"][..., None],
             memoryview(self.arrays["episodes"]),
         )
+        ends = (self.arrays["terminated"], self.arrays["truncated"])
+        memory.add(Steps(self.arrays["obs"], self._actions, self.arrays["reward"], *ends, None, {}))
         self.it = it = Iteration(shape=net.shape, envs=batch.handle, n_envs=n, n_steps=n_steps)
         for name, array in self.arrays.items():
             setattr(it, name, array.ctypes.data)

@@ -69,6 +69,15 @@ PANELS = (
     Panel("Observations and rewards", "Observations", (f"{_R}obs_mean", f"{_R}obs_std")),
     Panel("Observations and rewards", "Largest observation", (f"{_R}obs_abs_max",), log=True),
     Panel("Observations and rewards", "Reward a step", (f"{_R}reward_mean", f"{_R}reward_std")),
+    Panel(
+        "Observations and rewards",
+        "What actions explain",
+        (f"{_R}action_effect", f"{_R}action_effect_late", f"{_R}history_gain"),
+        from_zero=True,
+    ),
+    Panel(
+        "Observations and rewards", "Rewards explained", (f"{_R}reward_explained",), from_zero=True
+    ),
     Panel("Speed", "Throughput", ("sys/env_steps_per_second",), from_zero=True),
     Panel("Speed", "Memory", ("sys/memory_mb",), from_zero=True),
 )

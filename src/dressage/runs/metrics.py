@@ -73,6 +73,10 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     ("train/roll/action_saturation", "share", "mean", "Share of continuous action entries at or beyond a bound.", "below 0.5 (guess)"),
     ("train/roll/action_share_max", "share", "mean", "Largest share of one discrete action among those taken.", "below 0.8 while learning [RX]"),
     ("train/roll/action_entropy", "nats", "mean", "Entropy of the distribution of discrete actions taken.", "starts near ln n, falls while the return rises"),
+    ("train/roll/action_effect", "share", "mean", "Of what the state leaves open of the next observation, the share that the action explains, in the entry where it is most (least squares, six times a run).", "0.8 to 1 in simulations; below 0.3 actions hardly act (our labelled runs, 2026-11-17)"),
+    ("train/roll/action_effect_late", "share", "mean", "The share that an action 1 to 16 steps ago explains beside the newest one.", "below 0.2; near 1 actions act late, or observations come late (our labelled runs, 2026-11-17)"),
+    ("train/roll/history_gain", "share", "mean", "Of the change of the observation, the share that the observation before explains beside state and action.", "below 0.3; more means that the state is not all in the observation (our labelled runs, 2026-11-17)"),
+    ("train/roll/reward_explained", "share", "mean", "Of the reward of a step, the share that its observations and action explain.", "above 0.3 where every step pays (our labelled runs, 2026-11-17)"),
     # Losses.
     ("train/loss/policy", "loss", "mean", "Loss of the policy, without the entropy bonus.", NO_RANGE),
     ("train/loss/value", "loss", "mean", "Loss of the value function, without its coefficient.", "falls; above 1e3 the reward is too large (guess)"),

@@ -65,6 +65,7 @@ USES: tuple[Use, ...] = (
     Use("train/loss/td", (VALUE,), "log the loss of the action values"),
     Use("train/hp/epsilon", (VALUE,), "log the share of random actions in force", setting="epsilon"),
     Use("train/roll/action_share_max", (ON, VALUE), f"log how often each action is taken; or {PROBE}", DUMP),
+    Use("train/roll/action_effect", LEARNERS, f"log what the action explains of the next observation beside the state; or {PROBE}", DUMP),
     Use("train/loss/critic", (ACTOR, OFFLINE), "log the loss of the critics"),
     Use("train/loss/actor", (ACTOR, OFFLINE), "log the loss of the actor"),
     Use("train/roll/action_saturation", (ACTOR,), f"log the share of actions at a bound; or {PROBE}", DUMP),

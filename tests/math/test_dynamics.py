@@ -79,6 +79,13 @@ def test_neither_the_end_of_an_episode_nor_a_constant_counts() -> None:
     assert "reward_explained" not in dynamics(obs, action, np.ones_like(reward), ended)
 
 
+def test_observations_that_are_new_each_time_say_nothing_of_actions() -> None:
+    _, action, _, ended = oscillator()
+    obs = RNG.normal(size=(200, 2, 3))
+    found = dynamics(obs, action, obs[..., 0] * action[..., 0], ended)
+    assert set(found) == {"reward_explained"}
+
+
 def test_too_few_steps_say_nothing() -> None:
     assert dynamics(*oscillator(steps=6)) == {}
     assert dynamics(*oscillator(steps=1)) == {}

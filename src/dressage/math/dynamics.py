@@ -16,12 +16,14 @@ MOST_ROWS = 256
 MOST_COLUMNS = 16  # of an observation: the first ones
 PRODUCTS_UP_TO = 6  # columns: of so few, squares and products explain too
 LAGS = (16, 8, 4, 2, 1)  # steps back that effects are looked for; fewer in short episodes
+FOLLOWS = 0.2  # share of the next observation that the state explains, below which it is new
 PER_COLUMN = 4  # rows for each explaining column, at least
 
 
 def dynamics(obs: Floats, action: Floats, reward: Floats, ended: Flags) -> dict[str, float]:
     """Of steps `[T, N, …]` in order: obs `[T, N, D]`, action `[T, N, A]` (a choice as columns of
-    zeros and ones), reward and ended `[T, N]`. Figures that the steps are too few for are left out.
+    zeros and ones), reward and ended `[T, N]`. Figures that the steps are too few for are left out,
+    and those of the next observation where that is drawn anew each time, as in a bandit.
 
     Of what the state leaves open of the change of an observation, in the column where it is most:
     - `action_effect`: the share that the action explains;
@@ -39,11 +41,13 @@ def dynamics(obs: Floats, action: Floats, reward: Floats, ended: Flags) -> dict[
     state, acts = _with_products(_standard(obs[t, n])), _standard(action[t, n])
     before = _standard(obs[t - 1, n])
     found: dict[str, float] = {}
-    if change.shape[1] and _enough(len(t), state, acts, before):
+    seen_next = _standard(obs[t + 1, n])
+    follows = _gain(seen_next, state[:, :1], state[:, 1:])[1] > FOLLOWS
+    if follows and change.shape[1] and _enough(len(t), state, acts, before):
         found["action_effect"] = _gain(change, state, acts)[0]
         found["history_gain"] = _gain(change, np.hstack((state, acts)), before)[1]
         found |= _late(obs, action, ~ended)
-    after = _with_products(_standard(obs[t + 1, n]))[:, 1:]
+    after = _with_products(seen_next)[:, 1:]
     step = np.hstack((acts, state[:, 1:], after))
     if paid.shape[1] and _enough(len(t), step):
         found["reward_explained"] = _gain(paid, state[:, :1], step)[1]

@@ -25,7 +25,7 @@ class ActionsHardlyAct(Rule):
         Step the environment by hand: the same state, two actions, two successors.
 
     Known false alarms
-        Tasks whose observations do not depend on what is done, such as bandits with a context.
+        Tasks that go on by themselves, whatever is done.
 
     References
         Least squares over neighbouring steps: see the metric train/roll/action_effect.

@@ -118,7 +118,7 @@ def one(name: str) -> None:
         "fault": case.fault,
         "minutes": case.minutes,
         "seconds": round(seconds, 1),
-        "verdict": found["verdict"],
+        "verdict": "proven" if found["proven"] else "not proven",
         "patch": patch,
         "says": found["says"],
         "finals": finals,
@@ -126,7 +126,7 @@ def one(name: str) -> None:
     }
     packages = ("dressage", "gymnasium", "numpy") + (("stable-baselines3",) if case.sb3 else ())
     BENCHMARK.save((name,), result, packages=packages, by=" ".join(command))
-    print(f"{name}: {found['verdict']} after {seconds:.0f} s, {patch}; {apart}")
+    print(f"{name}: {result['verdict']} after {seconds:.0f} s, {patch}; {apart}")
 
 
 def _healthy(case: Case) -> dict[str, Any]:

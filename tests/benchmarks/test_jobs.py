@@ -86,5 +86,6 @@ def loaded(script: Path) -> Any:
     spec = importlib.util.spec_from_file_location(f"benchmark_{script.stem}", script)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for their own
     spec.loader.exec_module(module)
     return module

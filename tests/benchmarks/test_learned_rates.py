@@ -8,13 +8,14 @@ from pathlib import Path
 from benchmarks.faults.learn import counted, learn
 from benchmarks.faults.symptoms import Case
 
+from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.infer import HEALTHY, Rates
 
 
 def case(setting: str, cause: str | None, fired: set[str], seen: set[str]) -> Case:
     label = {"setting": setting, "cause": cause}
     right = frozenset({cause or HEALTHY})
-    return Case(label, "on-policy", frozenset(seen), frozenset(fired), right)
+    return Case(label, "on-policy", tuple(CAUSES), frozenset(seen), frozenset(fired), right)
 
 
 CASES = [

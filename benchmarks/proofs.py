@@ -132,11 +132,17 @@ def same(minutes: float) -> None:
 
 
 def table() -> str:
-    """Both parts as one page."""
-    lines = ["# Do proofs keep their word?", ""]
-    made = json.loads((RESULTS / "coverage.json").read_text())
+    """Both parts, as far as they were made, as one page."""
+    return "\n".join(["# Do proofs keep their word?", "", *_coverage(), *_verdicts()]) + "\n"
+
+
+def _coverage() -> list[str]:
+    path = RESULTS / "coverage.json"
+    if not path.exists():
+        return []
+    made = json.loads(path.read_text())
     rows = made["rows"]
-    lines += [
+    lines = [
         "How often 95 % intervals hold the truth: of one group's interquartile mean, and of the "
         f"difference of two ({made['repeats']} repeats each, {made['date']}).",
         "",
@@ -153,19 +159,29 @@ def table() -> str:
         for n in SEEDS
     ]
     lines += ["| least | " + " | ".join(least) + " |", ""]
-    same_path = RESULTS / "same.jsonl"
-    if same_path.exists():
-        pairs = [json.loads(line) for line in same_path.read_text().splitlines()]
+    return lines
+
+
+def _verdicts() -> list[str]:
+    path = RESULTS / "same.jsonl"
+    lines = []
+    if path.exists():
+        pairs = [json.loads(line) for line in path.read_text().splitlines()]
         for goal in ("frames", "return"):
             wrong = sum(pair[goal]["verdict"] != "not proven" for pair in pairs)
-            share = wrong / len(pairs)
-            error = 1.96 * math.sqrt(share * (1 - share) / len(pairs))
+            low, high = wilson(wrong, len(pairs))
             lines.append(
                 f"- Verdicts on nothing, goal {goal}: {wrong} of {len(pairs)} pairs of groups were "
-                f"called proven or worse: {share:.1%} (+- {error:.1%}; at most 5 % is wanted), "
-                "all looks (8, 12, 16, 24 seeds a side) taken."
+                f"called proven or worse: {wrong / len(pairs):.1%} [{low:.1%}, {high:.1%}], where "
+                "at most 5 % is wanted, all looks (8, 12, 16, 24 seeds a side) taken."
             )
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def wilson(count: int, n: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval of a share, which says something of none in a few, too."""
+    middle, half = count + z**2 / 2, z * math.sqrt(count * (n - count) / n + z**2 / 4)
+    return max(0.0, (middle - half) / (n + z**2)), (middle + half) / (n + z**2)
 
 
 def main() -> None:

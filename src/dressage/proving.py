@@ -21,7 +21,7 @@ from dressage.prove.optimize import Candidate, Diagnosed, Optimization, candidat
 from dressage.prove.optimize_report import OptimizeReport, optimize_report
 from dressage.prove.regress import Measured, Regression, measured
 from dressage.prove.verify import PATCHED, Goal, Verification, verify
-from dressage.runs.files import write_atomic, write_json, writing
+from dressage.runs.files import write_atomic, writing
 from dressage.runs.group import Group
 from dressage.runs.readers import read
 from dressage.runs.run import Run
@@ -107,9 +107,7 @@ def optimize_run(
     write_atomic(path, yaml.safe_dump(spell({**settings, **made.patch}), sort_keys=False))
     sides = _confirming(made, settings, trained)
     report = optimize_report(made, view, settings, spell, sides, path)
-    write_json(folder / "report.json", report.to_json())
-    report.write(folder)
-    report.write_html(folder / "report.html")
+    report.write_all(folder, report.to_json())
     return report
 
 

@@ -28,7 +28,7 @@ from dressage.prove.sensitivity_report import SensitivityReport, sensitivity_rep
 from dressage.prove.spaces import space_of, valid
 from dressage.prove.tune import Timer
 from dressage.proving import digest, seeds_of, settings_of
-from dressage.runs.files import write_json, writing
+from dressage.runs.files import writing
 from dressage.runs.group import Group
 from dressage.runs.run import Run
 from dressage.runs.view import RunView
@@ -90,9 +90,7 @@ def sense_run(
     say(f"{folder}: {len(wanted)} settings, {runs} runs of {made.env_steps:,} env steps")
     sensitivity(made, settings, wanted, trained, budget=made.env_steps, say=say)
     report = sensitivity_report(made, view.id)
-    write_json(folder / "report.json", report.to_json())
-    report.write(folder)
-    report.write_html(folder / "report.html")
+    report.write_all(folder, report.to_json())
     return report
 
 
@@ -137,9 +135,7 @@ def advise_batch(
         ],
     )  # fmt: skip
     report = batch_report(advice, view.id)
-    write_json(folder / "report.json", report.to_json())
-    report.write(folder)
-    report.write_html(folder / "report.html")
+    report.write_all(folder, report.to_json())
     return report
 
 

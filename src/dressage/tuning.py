@@ -152,9 +152,7 @@ def tune_settings(
             keep()
     _write_presets(folder, made, start)
     report = tune_report(made, sides, start, folder / TUNED)
-    write_json(folder / "report.json", report.to_json())
-    report.write(folder)
-    report.write_html(folder / "report.html")
+    report.write_all(folder, report.to_json())
     return report
 
 

@@ -32,7 +32,7 @@ def test_only_known_causes_and_algorithms_are_named() -> None:
         ("a2c", "value-clip-too-tight", "gae-lambda-extreme"),
         ("reinforce", "gae-lambda-extreme", "gamma-too-low"),
         ("td3", "sac-alpha-too-high", "no-action-noise"),
-        ("sac", "action-noise-too-large", "sac-alpha-explodes"),
+        ("sac", "no-action-noise", "action-noise-too-large"),
         ("dqn", "action-range-unnormalised", "no-exploration"),
         ("ppo", "sac-alpha-too-low", "too-many-epochs"),
         ("ppo", "distributed-desync", "action-std-explosion"),

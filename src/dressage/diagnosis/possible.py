@@ -6,7 +6,7 @@ limit that is not set is not too tight.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from dressage.diagnosis.causes import CAUSES
@@ -30,7 +30,7 @@ ONLY: dict[str, tuple[str, ...]] = {
     "sac-alpha-explodes": SOFT,
     "reward-scale-vs-alpha": SOFT,
     "no-action-noise": NOISY,
-    "action-noise-too-large": NOISY,
+    "action-noise-too-large": (*NOISY, *SOFT),  # SB3's SAC and TQC take noise too
     "td3-smoothing-off": ("td3",),
     "gae-lambda-extreme": tuple(
         algo for algo, family in FAMILY.items() if family == "on-policy" and algo not in WITHOUT_GAE
@@ -43,19 +43,13 @@ OF_NUMBERS = (  # actions that are numbers, not choices
     "actor-saturation",
 )
 ONE_PROCESS = ("dressage", "sb3", "cleanrl", "tianshou", "gymnasium-solver")
-
-
-def _is(*values: object) -> Callable[[Any], bool]:
-    return lambda value: value in values
-
-
-# A setting that rules a cause out by its value.
-RULED_OUT: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "value-clip-too-tight": ("clip_range_vf", _is(None)),
-    "target-kl-too-tight": ("target_kl", _is(None)),
-    "entropy-bonus-too-high": ("ent_coef", _is(0, 0.0)),
-    "weight-decay-too-strong": ("weight_decay", _is(0, 0.0)),
-    "envs-share-seed": ("n_envs", _is(1)),
+# A setting, and the value with which it rules a cause out.
+RULED_OUT: dict[str, tuple[str, object]] = {
+    "value-clip-too-tight": ("clip_range_vf", None),
+    "target-kl-too-tight": ("target_kl", None),
+    "entropy-bonus-too-high": ("ent_coef", 0),
+    "weight-decay-too-strong": ("weight_decay", 0),
+    "envs-share-seed": ("n_envs", 1),
 }
 
 
@@ -86,5 +80,5 @@ def _chooses(run: RunView) -> bool:
 def _ruled_out(cause: str, config: Mapping[str, Any]) -> bool:
     if cause not in RULED_OUT:
         return False
-    setting, rules_out = RULED_OUT[cause]
-    return setting in config and rules_out(config[setting])
+    setting, value = RULED_OUT[cause]
+    return setting in config and config[setting] == value

@@ -42,8 +42,8 @@ def dynamics(obs: Floats, action: Floats, reward: Floats, ended: Flags) -> dict[
     before = _standard(obs[t - 1, n])
     found: dict[str, float] = {}
     seen_next = _standard(obs[t + 1, n])
-    follows = _gain(seen_next, state[:, :1], state[:, 1:])[1] > FOLLOWS
-    if follows and change.shape[1] and _enough(len(t), state, acts, before):
+    told = change.shape[1] and _enough(len(t), state, acts, before)
+    if told and _gain(seen_next, state[:, :1], state[:, 1:])[1] > FOLLOWS:
         found["action_effect"] = _gain(change, state, acts)[0]
         found["history_gain"] = _gain(change, np.hstack((state, acts)), before)[1]
         found |= _late(obs, action, ~ended)

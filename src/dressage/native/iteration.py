@@ -82,6 +82,7 @@ class WholeIteration:
             memoryview(self.arrays["episodes"]),
         )
         ends = (self.arrays["terminated"], self.arrays["truncated"])
+        # C writes each rollout here: the memory's newest steps are always the last one's
         memory.add(Steps(self.arrays["obs"], self._actions, self.arrays["reward"], *ends, None, {}))
         self.it = it = Iteration(shape=net.shape, envs=batch.handle, n_envs=n, n_steps=n_steps)
         for name, array in self.arrays.items():

@@ -6,9 +6,11 @@ describes; a diagnosis adds its sections between the metrics and the next steps.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from dressage.errors import RunError
 from dressage.reporting.curve import learning_curve
@@ -20,7 +22,7 @@ from dressage.reporting.picture import picture
 from dressage.reporting.sections import run_document
 from dressage.reporting.source import read
 from dressage.reporting.text import text
-from dressage.runs.files import write_atomic, writing
+from dressage.runs.files import write_atomic, write_json, writing
 from dressage.runs.group import Group
 from dressage.runs.run import Run
 
@@ -60,6 +62,12 @@ class Report:
             self.paths["markdown"] = folder / "report.md"
         except RunError as error:
             self.problem = str(error)
+
+    def write_all(self, folder: Path, data: Mapping[str, Any]) -> None:
+        """Every form: report.json of `data`, report.md with its picture, report.html."""
+        write_json(folder / "report.json", data)
+        self.write(folder)
+        self.write_html(folder / "report.html")
 
     def write_html(self, path: Path | str) -> None:
         """`path`: a file, or a folder in which report.html is made."""

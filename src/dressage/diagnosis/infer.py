@@ -28,7 +28,7 @@ STRENGTH = 4.0  # settings that a rule's own expectation counts as
 OF_ALL = 4.0  # settings of one family of algorithms that the rate over all families counts as
 FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
 QUIET = 0.4  # below a half: few metrics (SB3 logs few) leave healthy runs in some doubt
-UNPROVEN = 0.3  # prior of a cause without labelled runs, beside one that has some
+UNPROVEN = 0.1  # prior of a cause without labelled runs, beside one that has some
 Count = Mapping[str, Mapping[str, float]]  # cause -> family -> settings
 
 

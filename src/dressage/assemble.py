@@ -11,6 +11,7 @@ from typing import Any
 from dressage.core.algorithm import Task
 from dressage.core.collector import Collector
 from dressage.core.hooks import Hook
+from dressage.core.learner import Learner
 from dressage.core.normalizer import ObsNormalizer, RewardNormalizer
 from dressage.core.rng import Rng
 from dressage.core.spec import TaskSpec
@@ -24,6 +25,7 @@ from dressage.errors import ConfigError, DressageError, EnvError, RunError
 from dressage.lazy import torch
 from dressage.native import env_batch, face
 from dressage.native.algorithm import is_native, on_native, why_not
+from dressage.native.convolutions import use_convolutions
 from dressage.native.text import native_lines
 from dressage.presets.resolve import Resolved, resolve, unaliased
 from dressage.runs.checkpoint import (
@@ -517,7 +519,10 @@ def make_learner(resolved: Resolved, spec: TaskSpec, rng: Rng, trust: bool) -> A
     custom = import_named(run.net, trust=trust, what="network") if run.net else None
     native = is_native(resolved.algo)
     task = Task(spec, run, rng, "cpu" if native else pick_device(run.device), custom)
-    return resolved.algo.init(task, resolved.cfg)
+    learner = resolved.algo.init(task, resolved.cfg)
+    if isinstance(learner, Learner):
+        use_convolutions(learner.nets.values())
+    return learner
 
 
 def refuse_other_actions(resolved: Resolved, spec: TaskSpec) -> None:

@@ -47,7 +47,8 @@ def test_frames_and_stack_are_gymnasiums(game: str) -> None:
     assert ours.observation_space == theirs.observation_space
     told = [played(env, range(6), 60, np.random.default_rng(0)) for env in (ours, theirs)]
     same(*told)
-    assert ours.unwrapped.load_game._verified is True  # so later games came from saved states
+    loader = ours.unwrapped.load_game
+    assert loader.verified[loader._game] is True  # so later games came from saved states
 
 
 def test_frames_without_skipping_and_noops_and_to_the_end_of_a_game() -> None:
@@ -70,6 +71,7 @@ def test_a_game_is_loaded_every_time_where_writing_the_generator_is_not_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(GameLoader, "first_states", {})
+    monkeypatch.setattr(GameLoader, "verified", {})
     game = plain("Pong").unwrapped
     loads: list[int] = []
     really = game.load_game
@@ -86,6 +88,21 @@ def test_a_game_is_loaded_every_time_where_writing_the_generator_is_not_enough(
     for seed in range(5):
         game.reset(seed=seed)
     assert len(loads) == 5
+
+
+def test_environments_of_a_process_learn_from_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(GameLoader, "first_states", {})
+    monkeypatch.setattr(GameLoader, "verified", {})
+    loads: list[int] = []
+    games = [plain("Pong").unwrapped for _ in range(3)]
+    for i, game in enumerate(games):
+        really = game.load_game
+        game.load_game = lambda i=i, really=really: (loads.append(i), really())
+        game.load_game = GameLoader(game)
+    for seed in range(3):
+        for i, game in enumerate(games):
+            game.reset(seed=10 * seed + i)
+    assert loads == [0, 1, 2]  # each its first
 
 
 def test_layers_below_are_not_passed_by() -> None:

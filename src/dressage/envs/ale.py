@@ -23,25 +23,30 @@ class GameLoader:
     All that a seed changes in a freshly loaded game is the generator of ALE's random numbers (they
     decide about sticky actions), which a saved state holds as text. A state for another seed is
     therefore made by writing that seed's generator into it. Whether this holds is looked at with
-    the games that are loaded: their states must equal those written. Else every game is loaded.
+    the games that are loaded, the first of every environment among them: their states must equal
+    those written. Else every game is loaded.
     """
 
-    first_states: ClassVar[dict[Any, SeededState]] = {}  # of each game that this process plays
+    # of each game that this process plays
+    first_states: ClassVar[dict[Any, SeededState]] = {}
+    verified: ClassVar[dict[Any, bool]] = {}  # missing: not known yet
 
     def __init__(self, env: Any) -> None:
         self._ale, self._load = env.ale, env.load_game
         self._game = (env._game, env._game_mode, env._game_difficulty)
-        self._verified: bool | None = None  # None: not known yet
+        self._loaded = False  # by us
 
     def __call__(self) -> None:
         seed = self._ale.getInt("random_seed")
-        if self._verified and seed not in ANY_SEED:
+        verified = self.verified.get(self._game)
+        if verified and self._loaded and seed not in ANY_SEED:
             from ale_py import ALEState
 
             self._ale.restoreSystemState(ALEState(self.first_states[self._game].of(seed)))
             return
         self._load()
-        if self._verified is None and seed not in ANY_SEED:
+        self._loaded = True
+        if verified is not False and seed not in ANY_SEED:
             self._compare(seed, bytes(self._ale.cloneSystemState().serialize()))
 
     def _compare(self, seed: int, loaded: bytes) -> None:
@@ -49,9 +54,9 @@ class GameLoader:
         if first is None:
             self.first_states[self._game] = SeededState(seed, loaded)
         elif first.of(seed) != loaded:
-            self._verified = False
+            self.verified[self._game] = False
         elif len(loaded) != len(first.bytes):  # of equal length they would show less
-            self._verified = True
+            self.verified[self._game] = True
 
 
 ANY_SEED = (0, -1)  # ALE draws one of its own for these, in some versions

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dressage.envs.batch import BatchArrays, EnvBatch, Floats, Segments, copy_rows
+from dressage.envs.batch import BatchArrays, EnvBatch, Floats, Segments
 from dressage.envs.make import EnvRecipe
 from dressage.envs.spaces import ActionCodec, ObsCodec
 from dressage.envs.state import decode_state, encode_state
@@ -177,8 +177,7 @@ class ProcessBatch(EnvBatch):
 
     def step(self, flat_actions: Floats) -> None:
         self.arrays.action[:] = flat_actions
-        self._everyone("step")
-        copy_rows(self.obs, self.next_obs)
+        self._everyone("step")  # they also copy next_obs to obs
 
     def replay(self, segments: Sequence[Segments]) -> None:
         for w, (first, stop) in enumerate(self._rows):

@@ -105,8 +105,10 @@ class TraceRecorder:
 
     def _oldest(self) -> int:
         """The row in which the oldest unfinished episode began."""
-        self._settle()
-        return min((s[0][1] if s else self._length for s in self._starts), default=0)
+        rows = [starts[0][1] if starts else self._length for starts in self._starts]
+        for i, row in self._begun.items():
+            rows[i] = row
+        return min(rows, default=0)
 
     def _make_room(self, rows: int = 1) -> None:
         oldest = self._oldest()
@@ -119,6 +121,7 @@ class TraceRecorder:
         self._actions[: len(kept)] = kept  # numpy minds that both may be the same memory
         self._length = len(kept)
         self._starts = [[(seed, row - oldest) for seed, row in env] for env in self._starts]
+        self._begun = {i: row - oldest for i, row in self._begun.items()}
 
     def traces(self) -> list[EpisodeTrace]:
         self._settle()

@@ -47,6 +47,20 @@ class NetShape(ctypes.Structure):
     )
 
 
+class ConvShape(ctypes.Structure):
+    """`conv_shape` of conv.h."""
+
+    _fields_ = (
+        ("channels", Int32),
+        ("height", Int32),
+        ("width", Int32),
+        ("layers", Int32),
+        ("outs", Int32 * MOST_LAYERS),
+        ("kernel", Int32 * MOST_LAYERS),
+        ("stride", Int32 * MOST_LAYERS),
+    )
+
+
 class LossSettings(ctypes.Structure):
     """`loss_settings` of loss.h."""
 

@@ -104,3 +104,25 @@ def test_choices_count_by_which_they_are_and_images_not_at_all() -> None:
     assert dynamics_metrics(steps, codec)["train/roll/action_effect"] > 0.99
     images = steps._replace(obs=np.zeros((100, 2, 4, 8, 8), np.uint8))
     assert dynamics_metrics(images, codec) == {}
+
+
+def test_figures_are_those_of_plain_least_squares() -> None:
+    obs, action, _, ended = oscillator(ignored=0.5, seen=slice(1, 2))
+
+    def left(y: Any, *columns: Any) -> tuple[float, int]:
+        x = np.stack([np.ones(len(y)), *columns], axis=1)
+        return float(((y - x @ np.linalg.lstsq(x, y)[0]) ** 2).sum()), x.shape[1]
+
+    def share(known: tuple[float, int], wider: tuple[float, int], rows: int) -> float:
+        return 1.0 - wider[0] / known[0] * (rows - known[1]) / (rows - wider[1])
+
+    chosen = np.linspace(0, 198 * 2 - 1, 256).astype(int)
+    t, n = (x.ravel()[chosen] for x in np.mgrid[1:199, 0:2])
+    x, before, act, change = obs[t, n, 0], obs[t - 1, n, 0], action[t, n, 0], obs[t + 1, n, 0]
+    change = change - x
+    state = left(change, x, x**2)
+    acted, remembered = left(change, x, x**2, act), left(change, x, x**2, act, before)
+    found = dynamics(obs, action, RNG.normal(size=ended.shape), ended)
+    assert found["action_effect"] == pytest.approx(share(state, acted, 256), abs=1e-6)
+    gain = share(acted, remembered, 256) * acted[0] / (256 * change.var())
+    assert found["history_gain"] == pytest.approx(gain, abs=1e-6)

@@ -273,6 +273,10 @@ def test_the_disk_is_asked_only_for_what_was_written(
         writer.sync()
         assert sorted(asked) == ["metrics.csv", "run"]
         asked.clear()
+        writer.metrics_row(row(2, **{"user/second": 1.0}))
+        assert len(asked) == 2, "a checkpoint may count on the first row"
+        writer.sync()
+        asked.clear()
         writer.event("note", 1)
         writer.log("hello")
         writer.sync()
@@ -305,6 +309,7 @@ def test_a_full_disk_while_adding_a_column_loses_nothing(
 
     with begin(tmp_path / "run") as writer:
         writer.metrics_row(row(1))
+        writer.sync()
         monkeypatch.setattr(files.os, "fsync", full)
         with pytest.raises(RunError, match="disk is full"):
             writer.metrics_row(row(2, **{"user/late": 1.0}))

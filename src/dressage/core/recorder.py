@@ -22,7 +22,8 @@ PHASES = [name for name in METRICS if name.startswith("sys/time/")]
 
 
 class Timed:
-    """Adds the time spent within to a phase, in less than half of what @contextmanager takes."""
+    """Adds the time spent within to a phase, in a quarter of what @contextmanager takes. One for
+    each phase, which is never entered from within itself."""
 
     __slots__ = ("began", "phase", "recorder")
 
@@ -51,6 +52,7 @@ class Recorder:
         self.row: dict[str, float] = {}  # the newest row, for displays and hooks
         # All phases from the first row on: a resumed run must not add columns in another order.
         self.seconds = dict.fromkeys(PHASES, 0.0)
+        self._timed = {name.removeprefix("sys/time/"): Timed(self, name) for name in PHASES}
         self._interval_began = time.perf_counter()
         self._memory_mb, self._memory_time = math.nan, -math.inf
         self._flush_time = -math.inf
@@ -62,7 +64,7 @@ class Recorder:
         return env_steps - self.last_logged >= self.log_every
 
     def timed(self, phase: str) -> Timed:
-        return Timed(self, f"sys/time/{phase}")
+        return self._timed[phase]
 
     def add(self, metrics: Mapping[str, float]) -> None:
         """Merges one iteration's metrics, each as the metric dictionary says."""
@@ -103,16 +105,17 @@ class Recorder:
 
     def write_row(self, lead: Mapping[str, float]) -> dict[str, float]:
         """Closes the interval: one row of metrics.csv and the interval's episodes."""
-        row: dict[str, float] = {
-            **lead,
-            "episodes": self.episodes,
-            **self._episode_metrics(),
-            **self.totals,
-            **self.seconds,
-        }
         for name, count in self.counts.items():
             if aggregate_of(name) == "mean":
-                row[name] /= count
+                self.totals[name] /= count
+        # The many first, which are copied as they lie; what counts the run wins over a user's own.
+        row: dict[str, float] = {
+            **self.totals,
+            **self._episode_metrics(),
+            **self.seconds,
+            **lead,
+            "episodes": self.episodes,
+        }
         now = time.perf_counter()
         row["sys/env_steps_per_second"] = (lead["env_steps"] - self.last_logged) / (
             now - self._interval_began
@@ -141,6 +144,11 @@ class Recorder:
             self.writer.flush()
             self._flush_time = now
 
+    def before_pause(self, seconds: float) -> None:
+        """Readers do not wait for the rows until something is over that takes about so long."""
+        if seconds >= FAST_SECONDS:
+            self.writer.flush()
+
     def _episode_metrics(self) -> dict[str, float]:
         if self._of_window is None:
             self._of_window = self._window_metrics()
@@ -156,16 +164,14 @@ class Recorder:
     def _window_metrics(self) -> dict[str, float]:
         if not self.window:
             return {}
-        returns = self._returns.tolist()
+        returns = tuple(self._returns)
         count = len(returns)
         mean = math.fsum(returns) / count
         self.best = max(self.best, mean)
         return {
             "train/roll/ep_rew_mean": mean,
             "train/roll/ep_rew_best": self.best,
-            "train/roll/ep_rew_std": math.sqrt(
-                math.fsum([(r - mean) ** 2 for r in returns]) / count
-            ),
+            "train/roll/ep_rew_std": math.dist(returns, (mean,) * count) / math.sqrt(count),
             "train/roll/ep_len_mean": sum(self._lengths) / count,
         }
 

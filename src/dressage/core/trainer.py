@@ -85,6 +85,16 @@ class Trainer:
         self.whole_iteration = whole(learner, collector, self.memory, cfg) if whole else None
         self.writer, self.rng, self.hooks = writer, rng, list(hooks)
         self._listening: dict[tuple[str, int], list[Any]] = {}  # methods of hooks, once looked for
+        self._for_hooks: dict[str, Any] = {  # what is the same at every moment
+            "path": writer.path,
+            "log": self._log,
+            "stop": self.request_stop,
+            "checkpoint": self._request_save,
+            "policy": learner,
+            "event": self._event,
+            "halt": self.halt,
+            "say": self._say,
+        }
         self.clock = Clock()
         budget = run.env_steps
         self.iteration_steps = algo.rollout_length(cfg) * collector.n_envs
@@ -107,6 +117,7 @@ class Trainer:
         self.changing = {s: metric for s, metric in self.reported.items() if s in self.schedules}
         self.in_force = hyperparameters_in_force(self.cfg_now, self.reported)
         self.evaluation: Evaluation | None = None  # the newest
+        self._evaluation_seconds = math.inf  # of the newest
         self._unplayed: Any = None  # states of the evaluation's environments before their first use
         self.stop_reason: str | None = None
         self.halted = False  # stopped as a run that cannot recover
@@ -115,6 +126,7 @@ class Trainer:
         self._saved_at = -1  # env steps of the newest checkpoint
         self._saved_time = self._durable_time = time.perf_counter()
         self._durable: list[int] = []  # the newest that a power failure leaves whole
+        self._pointed_at: dict[str, Any] | None = None  # the best, as best.json has it
         self._began = time.perf_counter()
 
     # -- the loop --------------------------------------------------------------------------------
@@ -174,8 +186,11 @@ class Trainer:
             clock.iterations += 1
             self._guard(updated, learner.updates - updates_before)
             recorder.add_episodes(self.collector.take_episodes())
-            in_force = hyperparameters_in_force(cfg, self.changing)
-            recorder.add({**rolled, **updated, **self.in_force, **in_force})
+            if self.changing:
+                self.in_force |= hyperparameters_in_force(cfg, self.changing)
+            rolled |= updated
+            rolled |= self.in_force
+            recorder.add(rolled)
             self._call("on_iteration", updated)
 
     def _collect_and_update(self, cfg: Any) -> tuple[dict[str, float], dict[str, float]]:
@@ -259,13 +274,16 @@ class Trainer:
         if final and run.final_eval_episodes > 0:
             episodes = run.final_eval_episodes
         assert self.eval_batch is not None
-        self.writer.flush()  # an evaluation may take long, and readers wait for the rows before it
+        with self.recorder.timed("record"):
+            self.recorder.before_pause(self._evaluation_seconds)
+        began = time.perf_counter()
         with self.recorder.timed("evaluate"):
             self._forget_earlier_evaluations(self.eval_batch)
             size = self.algo.carry_size(self.learner)
             self.evaluation = evaluate(
                 self._choose, self.eval_batch, episodes, self.rng, clock.evaluations, size
             )
+        self._evaluation_seconds = time.perf_counter() - began
         clock.evaluations += 1
         self._warn_once(self.evaluation.warning())
         metrics = self.evaluation.metrics()
@@ -331,10 +349,11 @@ class Trainer:
                 durable,
                 segments,
                 self.writer.syncs(),
+                clock.best if durable or clock.best is not self._pointed_at else None,
             )
+            self._pointed_at = clock.best
             if durable:
                 self._durable, self._durable_time = [clock.env_steps], now
-            self._point_at_best(durable)
             done = clock.env_steps >= self.cfg_run.env_steps
             keep_last = (
                 1 if done or not self.automatic_checkpoints else self.cfg_run.keep_checkpoints
@@ -353,10 +372,6 @@ class Trainer:
         """checkpoint_every=auto leaves those out that would go again before the run loses much."""
         young = time.perf_counter() - self._saved_time < YOUNG_SECONDS
         return self._kept_to_the_end() or not young
-
-    def _point_at_best(self, durable: bool) -> None:
-        if self.clock.best is not None:
-            set_best(self.writer.path, **self.clock.best, durable=durable)
 
     def _state(self) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, Any]]:
         optimizer, optimizer_plain = self.learner.optimizer_state()
@@ -398,7 +413,9 @@ class Trainer:
         # A crash may have come right after the checkpoint, before the rest of `save`.
         self._saved_at = self.clock.env_steps
         self._durable = [self.clock.env_steps]
-        self._point_at_best(durable=True)
+        if self.clock.best is not None:
+            set_best(self.writer.path, **self.clock.best)
+        self._pointed_at = self.clock.best
         prune(self.writer.path, keep_last=1, keep=self.clock.scheduled)
         return self.collector.load(parts["collector"], meta["collector"])
 
@@ -418,27 +435,26 @@ class Trainer:
         if not listening:
             return
         moment = Moment(
-            env_steps=self.clock.env_steps,
-            budget=self.cfg_run.env_steps,
-            updates=self.learner.updates,
-            episodes=self.recorder.episodes,
-            wall_seconds=self.wall_seconds(),
-            metrics=metrics or self.recorder.row,
-            path=self.writer.path,
-            log=lambda key, value: self.recorder.add({key: float(value)}),
-            stop=self.request_stop,
-            checkpoint=self._request_save,
-            policy=self.learner,
-            event=lambda kind, **data: self.writer.event(kind, self.clock.env_steps, **data),
-            halt=self.halt,
-            say=self._say,
+            self.clock.env_steps,
+            self.cfg_run.env_steps,
+            self.learner.updates,
+            self.recorder.episodes,
+            self.wall_seconds(),
+            metrics or self.recorder.row,
             said=self.said,
+            **self._for_hooks,
         )
         for method in listening:
             method(moment)
 
     def _say(self, text: str) -> None:
         self.said = text
+
+    def _log(self, name: str, value: float) -> None:
+        self.recorder.add({name: float(value)})
+
+    def _event(self, kind: str, **data: Any) -> None:
+        self.writer.event(kind, self.clock.env_steps, **data)
 
     def _request_save(self) -> None:
         self._save_requested = True

@@ -49,29 +49,30 @@ class Guard:
     over_since: int | None = None  # env steps at which the rate came to nothing
 
     def __post_init__(self) -> None:
-        self._known: dict[tuple[int, str], list[str]] = {}
+        self._seen: set[str] = set()  # names of metrics
+        self._losses: list[str] = []
+        self._norms: dict[str, str] = {}  # network by name
 
     def see(self, row: Mapping[str, float]) -> str:
         """Why the run cannot recover, in a sentence; nothing while it can."""
         env_steps = int(row["env_steps"])
+        if not self._seen.issuperset(row):
+            self._remember([name for name in row if name not in self._seen])
         return (
             self._not_finite(row, env_steps)
             or self._gradient(row, env_steps)
             or self._schedule(row, env_steps)
         )
 
-    def _names(self, row: Mapping[str, float], begin: str) -> list[str]:
-        """The metrics of a row that begin so; rows of one length have the same ones."""
-        key = (len(row), begin)
-        if key not in self._known:
-            self._known[key] = [name for name in row if name.startswith(begin)]
-        return [name for name in self._known[key] if name in row]
+    def _remember(self, new: list[str]) -> None:
+        self._seen.update(new)
+        self._losses += [name for name in new if name.startswith(LOSSES)]
+        self._norms |= {name: name.removeprefix(NORMS) for name in new if name.startswith(NORMS)}
 
     def _not_finite(self, row: Mapping[str, float], env_steps: int) -> str:
-        done = row.get("updates", 0.0) - self.updates
-        self.updates = row.get("updates", 0.0)
-        dropped = 0 < done <= row.get(SKIPPED, 0.0)
-        lost = [name for name in self._names(row, LOSSES) if not math.isfinite(row[name])]
+        before, self.updates = self.updates, row.get("updates", 0.0)
+        dropped = 0 < self.updates - before <= row.get(SKIPPED, 0.0)
+        lost = [name for name in self._losses if not math.isfinite(row.get(name, 0.0))]
         self.lost_rows = self.lost_rows + 1 if lost or dropped else 0
         if self.lost_rows < LOST_ROWS:
             return ""
@@ -83,9 +84,10 @@ class Guard:
 
     def _gradient(self, row: Mapping[str, float], env_steps: int) -> str:
         told = row.get(SPREAD, 0.0) > 0  # without it nothing could be learned yet
-        for name in self._names(row, NORMS):
-            network = name.removeprefix(NORMS)
-            if not (told and abs(row[name]) <= ZERO):  # nan, too, is no zero
+        for name, network in self._norms.items():
+            if (norm := row.get(name)) is None:
+                continue
+            if not (told and abs(norm) <= ZERO):  # nan, too, is no zero
                 self.zero.pop(network, None)
                 continue
             since = self.zero.setdefault(network, Zero(env_steps))

@@ -6,6 +6,10 @@ for how many columns explain it, so that columns which say nothing give about ze
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import accumulate
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,6 +22,7 @@ PRODUCTS_UP_TO = 6  # columns: of so few, squares and products explain too
 LAGS = (16, 8, 4, 2, 1)  # steps back that effects are looked for; fewer in short episodes
 FOLLOWS = 0.2  # share of the next observation that the state explains, below which it is new
 PER_COLUMN = 4  # rows for each explaining column, at least
+RIDGE = 1e-9  # of the variance
 
 
 def dynamics(obs: Floats, action: Floats, reward: Floats, ended: Flags) -> dict[str, float]:
@@ -33,24 +38,24 @@ def dynamics(obs: Floats, action: Floats, reward: Floats, ended: Flags) -> dict[
     - `reward_explained`: what the step (both observations and the action) explains of the reward.
     """
     obs = obs[..., :MOST_COLUMNS]
-    rows = _rows(~ended, 1)
-    if not len(rows[0]):
+    t, n = _rows(~ended, 1)
+    if not len(t):
         return {}
-    t, n = rows
-    change, paid = _standard(obs[t + 1, n] - obs[t, n]), _standard(reward[t, n][:, None])
-    state, acts = _with_products(_standard(obs[t, n])), _standard(action[t, n])
-    before = _standard(obs[t - 1, n])
+    seen, following = obs[t, n], obs[t + 1, n]
+    columns = [seen, action[t, n], obs[t - 1, n], following - seen, following, reward[t, n, None]]
+    state, acts, before, change, following, paid = _standard(columns)
+    one, state, after = np.ones((len(t), 1)), _with_products(state), _with_products(following)
     found: dict[str, float] = {}
-    seen_next = _standard(obs[t + 1, n])
-    told = change.shape[1] and _enough(len(t), state, acts, before)
-    if told and _gain(seen_next, state[:, :1], state[:, 1:])[1] > FOLLOWS:
-        found["action_effect"] = _gain(change, state, acts)[0]
-        found["history_gain"] = _gain(change, np.hstack((state, acts)), before)[1]
-        found |= _late(obs, action, ~ended)
-    after = _with_products(seen_next)[:, 1:]
-    step = np.hstack((acts, state[:, 1:], after))
-    if paid.shape[1] and _enough(len(t), step):
-        found["reward_explained"] = _gain(paid, state[:, :1], step)[1]
+    if change.shape[1] and _enough(len(t), one, state, acts, before):
+        gains, left = _gains([one, state, acts, before], np.hstack((change, following)))
+        of_change = slice(change.shape[1])
+        if gains[0, of_change.stop :].max(initial=0.0) > FOLLOWS:
+            found["action_effect"] = float(gains[1, of_change].max())
+            found["history_gain"] = float((gains[2] * left[2])[of_change].max())
+            found |= _late(obs, action, ~ended)
+    if paid.shape[1] and _enough(len(t), acts, state, after):
+        gains, _ = _gains([one, np.hstack((acts, state, after))], paid)
+        found["reward_explained"] = float(gains.max())
     return found
 
 
@@ -60,16 +65,24 @@ def _late(obs: Floats, action: Floats, unbroken: Flags) -> dict[str, float]:
         t, n = _rows(unbroken, lags)
         if not len(t):
             continue
-        known = np.hstack((_with_products(_standard(obs[t, n])), _standard(action[t, n])))
-        change = _standard(obs[t + 1, n] - obs[t, n])
+        seen = obs[t, n]
+        state, acts, change = _standard([seen, action[t, n], obs[t + 1, n] - seen])
+        known = np.hstack((np.ones((len(t), 1)), _with_products(state), acts))
         if not change.shape[1] or not _enough(len(t), known, action[0]):
             continue
-        left = _residual(change, known)
-        earlier = [_standard(action[t - lag, n]) for lag in range(1, lags + 1)]
-        ends = np.cumsum([x.shape[1] for x in earlier])
-        apart = np.split(_residual(np.hstack(earlier), known), ends[:-1], axis=1)
-        effects = [_shares(left, x, known.shape[1]).max(initial=0.0) for x in apart]
-        return {"action_effect_late": float(max(effects))}
+        by_lag = action[t - np.arange(1, lags + 1)[:, None], n]  # [lag, row, A]
+        earlier, varies = _scaled(by_lag)
+        beside = np.hstack((change, *earlier))
+        explained, products = _explained(known, beside)
+        open_products = products - explained @ explained.T
+        left = open_products.diagonal()[: change.shape[1]]
+        of = change.shape[1] + np.arange(varies.size).reshape(varies.shape)  # columns of each lag
+        squares = open_products[of[:, :, None], of[:, None, :]]
+        squares = squares + RIDGE * len(t) * np.eye(varies.shape[1])
+        with_change = open_products[of, : change.shape[1]]  # [lag, A, column]
+        more = (with_change * np.linalg.solve(squares, with_change)).sum(axis=1)
+        gains = _shares(left, left - more, len(t), known.shape[1], varies.sum(axis=1)[:, None])
+        return {"action_effect_late": float(gains.max(initial=0.0))}
     return {}
 
 
@@ -90,46 +103,63 @@ def _enough(rows: int, *explaining: Floats) -> bool:
     return bool(rows >= PER_COLUMN * sum(x.shape[1] for x in explaining))
 
 
-def _standard(x: Floats) -> Floats:
-    """Columns with mean 0 and deviation 1; those that do not vary are left out."""
+def _scaled(x: Floats) -> tuple[Floats, Flags]:
+    """Columns of `[…, rows, columns]` with mean 0 and deviation 1, and which of them vary; those
+    that do not are zero."""
     x = np.asarray(x, np.float64)
-    deviation = x.std(axis=0)
-    varies = deviation > 1e-6 * (1.0 + np.abs(x).max(axis=0, initial=0.0))
-    standard: Floats = (x[:, varies] - x[:, varies].mean(axis=0)) / deviation[varies]
-    return standard
+    largest = np.abs(x).max(axis=-2, initial=0.0)
+    x = x - x.mean(axis=-2, keepdims=True)
+    deviation = np.sqrt(np.square(x).mean(axis=-2))
+    varies = deviation > 1e-6 * (1.0 + largest)
+    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
+    return np.where(varies[..., None, :], x, 0.0) * scale[..., None, :], varies
+
+
+def _standard(blocks: list[Floats]) -> list[Floats]:
+    """Columns with mean 0 and deviation 1; those that do not vary are left out."""
+    scaled, varies = _scaled(np.hstack(blocks))
+    ends = accumulate(x.shape[1] for x in blocks)
+    parts = [slice(end - x.shape[1], end) for x, end in zip(blocks, ends, strict=True)]
+    return [scaled[:, part][:, varies[part]] for part in parts]
 
 
 def _with_products(x: Floats) -> Floats:
-    """A column of ones, the columns, and of few columns their squares and products."""
-    columns = [np.ones((len(x), 1)), x]
-    if 0 < x.shape[1] <= PRODUCTS_UP_TO:
-        i, j = np.triu_indices(x.shape[1])
-        columns.append(x[:, i] * x[:, j])
-    return np.hstack(columns)
+    """The columns, and of few columns their squares and products."""
+    if not 0 < x.shape[1] <= PRODUCTS_UP_TO:
+        return x
+    i, j = _pairs(x.shape[1])
+    return np.hstack((x, x[:, i] * x[:, j]))
 
 
-def _gain(y: Floats, known: Floats, more: Floats) -> tuple[float, float]:
-    """What `more` explains beside `known`: the largest share, of a column of y, of what is left
-    open, and of all."""
-    left, more = _residual(y, known), _residual(more, known)
-    p = known.shape[1]
-    open_share = (left**2).mean(axis=0)  # y has variance 1
-    shares = _shares(left, more, p)
-    return float(shares.max(initial=0.0)), float((shares * open_share).max(initial=0.0))
+_pairs = cache(np.triu_indices)
 
 
-def _shares(left: Floats, more: Floats, known: int) -> Floats:
-    """By column of `left`, 0 to 1: what least squares on `more` explain of it."""
-    rows, q = left.shape[0], more.shape[1]
-    before, after = (left**2).sum(axis=0), (_residual(left, more) ** 2).sum(axis=0)
+def _gains(blocks: list[Floats], y: Floats) -> tuple[Floats, Floats]:
+    """By column of y, what each block but the first explains beside all before it, as a share of
+    what they leave open; and what each leaves open together with them, as a share of all."""
+    rows, ends = len(y), np.cumsum([x.shape[1] for x in blocks])
+    explained, products = _explained(np.hstack(blocks), y)
+    left = products.diagonal() - np.cumsum(explained**2, axis=1).T[ends - 1]
+    more = np.array([x.shape[1] for x in blocks])[1:, None]
+    return _shares(left[:-1], left[1:], rows, ends[:-1, None], more), left / rows
+
+
+def _shares(before: Floats, after: Floats, rows: int, known: Any, more: Any) -> Floats:
+    """0 to 1: by how much squares of residuals fall with `more` columns beside the `known`."""
     is_open = before > 1e-6 * rows  # what is known exactly leaves nothing to explain
-    kept = np.divide(after, before, out=np.ones_like(before), where=is_open)
-    adjusted: Floats = 1.0 - kept * (rows - known) / (rows - known - q)
+    kept = np.divide(after, before, out=np.ones(after.shape), where=is_open)
+    adjusted: Floats = 1.0 - kept * (rows - known) / (rows - known - more)
     return np.where(is_open, np.clip(adjusted, 0.0, 1.0), 0.0)
 
 
-def _residual(y: Floats, x: Floats) -> Floats:
-    """What least squares on x leave of y; a little ridge for columns that repeat one another."""
-    square = x.T @ x
-    square[np.diag_indices_from(square)] += 1e-9 * len(x)
-    return y - x @ np.linalg.solve(square, x.T @ y)
+def _explained(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """What least squares on x explain of y: by row a column of y, in the basis that the columns of
+    x span one after the other, so that squares add up to what the first k explain; and y.T @ y.
+
+    It stands in the Cholesky factor of all products. A little ridge for columns that repeat one
+    another.
+    """
+    both, known = np.hstack((x, y)), x.shape[1]
+    products = both.T @ both
+    ridge = RIDGE * len(both) * np.eye(len(products))
+    return np.linalg.cholesky(products + ridge)[known:, :known], products[known:, known:]

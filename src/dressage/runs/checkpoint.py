@@ -24,11 +24,13 @@ import numpy as np
 from dressage.errors import RunError
 from dressage.runs.files import (
     at_once,
+    json_text,
     read_bytes,
     read_json,
     sync_file,
     sync_folder,
-    write_json,
+    write_atomic,
+    write_new,
     writing,
 )
 from dressage.runs.segments import FOLDER as SEGMENTS
@@ -69,8 +71,11 @@ def save_checkpoint(
     durable: bool = True,
     segments: Mapping[str, Entry] | None = None,
     syncs: Sequence[Callable[[], None]] = (),
+    best: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a checkpoint as a whole; one with the same number is replaced only once this is done.
+
+    `best`: what `@best` is to say from then on, as `set_best` is given it.
 
     Durable: `syncs` are called first, which make the logs durable up to `offsets`, as the manifest
     must not promise bytes that a power failure can take away. One that is not survives every end of
@@ -80,6 +85,7 @@ def save_checkpoint(
     folder = run_path / FOLDER
     target = folder / str(int(env_steps))
     temporary = folder / f".tmp-{int(env_steps)}-{os.getpid()}"
+    pointer = folder / f".{BEST}.{os.getpid()}.tmp"
     with writing(target):
         folder.mkdir(exist_ok=True)
         clean(run_path)
@@ -100,14 +106,19 @@ def save_checkpoint(
                 "files": files,
                 "segments": dict(segments or {}),
             }
-            write_json(temporary / MANIFEST, manifest, durable=False)
+            write_new(temporary / MANIFEST, json_text(manifest) + "\n")
+            whole = [temporary / name for name in (*files, MANIFEST)]
+            if best is not None:
+                write_new(pointer, _best_text(**best))
+                whole.append(pointer)
             if durable:
-                whole = [temporary / name for name in (*files, MANIFEST)]
                 names = partial(sync_folder, temporary)
                 at_once([*(partial(sync_file, path) for path in whole), names, *syncs])
             if target.exists():
                 os.rename(target, folder / f".old-{int(env_steps)}")
             os.rename(temporary, target)
+            if best is not None:
+                os.replace(pointer, folder / BEST)
             if durable:
                 sync_folder(folder)
         except BaseException:
@@ -262,12 +273,14 @@ def _check_logs(run_path: Path, path: Path, offsets: Mapping[str, int]) -> None:
             )
 
 
-def set_best(
-    run_path: Path, env_steps: int, evaluation: Mapping[str, Any], durable: bool = True
-) -> None:
+def set_best(run_path: Path, env_steps: int, evaluation: Mapping[str, Any]) -> None:
     """Point `@best` at a checkpoint that is already saved."""
+    write_atomic(run_path / FOLDER / BEST, _best_text(env_steps, evaluation))
+
+
+def _best_text(env_steps: int, evaluation: Mapping[str, Any]) -> str:
     best = {"format": FORMAT, "env_steps": int(env_steps), "evaluation": evaluation}
-    write_json(run_path / FOLDER / BEST, best, durable)
+    return json_text(best, indent=2) + "\n"
 
 
 def read_best(run_path: Path) -> dict[str, Any] | None:

@@ -24,6 +24,8 @@ from dressage.errors import RunError
 JSON_LIMIT = 64 * 2**20  # bytes; our own JSON files are kilobytes
 LOG_LIMIT = 1024 * 2**20  # bytes; a log has about a thousand rows
 
+AS_IT_IS = (int, str, bool)  # in JSON
+
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 _NO_PERMISSION = {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -96,22 +98,26 @@ def at_once(waits: Sequence[Callable[[], None]]) -> None:
         raise raised[0]
 
 
+def write_new(path: Path, content: bytes | str, durable: bool = False) -> None:
+    """Write a file under a name that nobody reads yet."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        write_all(handle, content.encode() if isinstance(content, str) else content)
+        if durable:
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def write_atomic(path: Path, content: bytes | str, durable: bool = True) -> None:
     """Replace `path` as a whole: readers see the old content or the new, never a part.
 
     `durable`: also after a power failure; a killed process loses nothing either way.
     """
-    data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     with writing(path):
         try:
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-            try:
-                write_all(handle, data)
-                if durable:
-                    os.fsync(handle)
-            finally:
-                os.close(handle)
+            write_new(temporary, content, durable)
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -165,18 +171,18 @@ def plain(value: Any) -> Any:
     """The same value in strict JSON types; nan and infinities become "nan", "inf" and "-inf"."""
     if value is None or isinstance(value, (bool, str)):
         return value
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    if isinstance(value, np.bool_):
-        return bool(value)
     if isinstance(value, (float, np.floating)):
         return float(value) if math.isfinite(value) else repr(float(value))
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (list, tuple)):
+        return [item if type(item) in AS_IT_IS else plain(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+    if isinstance(value, np.bool_):
+        return bool(value)
     if isinstance(value, (set, frozenset)):
         return [plain(item) for item in sorted(value)]
     if isinstance(value, os.PathLike):

@@ -23,6 +23,7 @@ from dressage.runs.files import parse_json, write_all, writing
 
 HEADER_LIMIT = 10 * 2**20  # bytes
 MAX_DIMENSIONS = 32
+WRITTEN_AT_ONCE = 2**20  # bytes up to which a copy takes less time than a system call an array
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 # In the order in which the library lays arrays out: by width, then as its type list declares them.
@@ -72,12 +73,15 @@ def write_tensors(path: Path, arrays: Arrays, durable: bool = True) -> tuple[str
     text += b" " * (-len(text) % 8)
     if len(text) > HEADER_LIMIT:
         raise RunError(f"{path} would need a header of {len(text):,} bytes: too many arrays.")
-    pieces = [struct.pack("<Q", len(text)) + text]
+    head = struct.pack("<Q", len(text)) + text
+    pieces: list[bytes | memoryview] = [head, *(_bytes_of(ready[name][1]) for name in order)]
+    if position <= WRITTEN_AT_ONCE:
+        pieces = [b"".join(pieces)]
     digest = hashlib.sha256()
     with writing(path):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         try:
-            for piece in pieces + [_bytes_of(ready[name][1]) for name in order]:
+            for piece in pieces:
                 digest.update(piece)
                 write_all(handle, piece)
             if durable:

@@ -73,6 +73,7 @@ class RunWriter:
     _episodes: list[str]  # lines of episodes.csv, which wait
     lines: Callable[[list[list[Any]]], str]  # what makes text of rows
     _name_is_new = False  # metrics.csv was replaced, and a power failure may bring the old one back
+    _counted_on = False  # by a checkpoint: rows of metrics.csv that a power failure must not take
 
     def __init__(
         self,
@@ -175,6 +176,7 @@ class RunWriter:
             raise RunError(f"{self.path / 'metrics.csv'} is damaged: its header cannot be read.")
         self._columns = dict.fromkeys(columns)
         self._logs = {name: AppendLog(self.path / name) for name in LOGS}
+        self._counted_on = True
         cuts = {}
         for name, log in self._logs.items():
             if offsets is None:
@@ -206,8 +208,8 @@ class RunWriter:
         header, *lines = bytes(read_bytes(path)).decode().splitlines()
         wider = [",".join([header, *new]), *(line + "," * len(new) for line in lines)]
         self._logs["metrics.csv"].close()
-        # Every run's first row comes here: where there are no others, none can be lost either.
-        durable = bool(lines)
+        # Every run comes here with its first row and its first evaluation, and waits for no disk.
+        durable = self._counted_on and bool(lines)
         self._name_is_new |= not durable
         try:
             write_atomic(path, "\n".join(wider) + "\n", durable)
@@ -279,12 +281,13 @@ class RunWriter:
 
     def syncs(self) -> list[Callable[[], None]]:
         """What makes durable what was handed to the system, to be called all at once."""
-        waits = [log.sync for log in self._logs.values() if not log.durable]
-        return [*waits, self._sync_name] if self._name_is_new else waits
+        return [self._sync_name, *(log.sync for log in self._logs.values() if not log.durable)]
 
     def _sync_name(self) -> None:
-        sync_folder(self.path)
-        self._name_is_new = False
+        self._counted_on = True
+        if self._name_is_new:
+            sync_folder(self.path)
+            self._name_is_new = False
 
     def offsets(self) -> dict[str, int]:
         """Where the logs end, for a checkpoint's manifest."""

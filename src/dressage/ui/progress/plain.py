@@ -95,4 +95,4 @@ class PlainProgress(Hook):
             self._next_share = 2.0
 
     def _say(self, text: str) -> None:
-        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        print(text, file=self.console.file, flush=True)

@@ -36,7 +36,8 @@ def train_new(
                 path.rmdir()  # nothing was begun
             raise
         if not is_group(path.parent):
-            set_last(path.parent, path.name)
+            with ending_with(session):
+                set_last(path.parent, path.name)
         return _drive(session, stop)
 
 

@@ -13,6 +13,7 @@ import yaml
 from dressage.core.hooks import Hook
 from dressage.diagnosis import record
 from dressage.diagnosis.diagnose import diagnose_seeds
+from dressage.envs.process import available_cores
 from dressage.errors import ConfigError, RunError
 from dressage.presets.resolve import read_config_file, resolve, unaliased
 from dressage.prove import regress as regressions
@@ -88,6 +89,7 @@ def optimize_run(
         seconds=60 * minutes,
         goal=goal,
         threshold=threshold,
+        at_once=available_cores(),
         say=say,
     )
     made.library = view.library

@@ -100,6 +100,31 @@ def test_a_candidate_that_cannot_be_trained_is_left_out() -> None:
     assert any("could not be trained: It crashed." in line for line in said)
 
 
+class Timed(World):
+    """Runs with `dear` settings take this many seconds, others none to speak of."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+    def one(self, settings: dict[str, Any], seed: int) -> RunView:
+        view = super().one(settings, seed)
+        seconds = self.seconds if settings["gamma"] == "good" else 0.01
+        view.series["wall_seconds"] = Series(STEPS[-1:], np.array([seconds]))
+        return view
+
+
+def test_a_candidate_whose_proof_would_take_too_long_gives_way_to_a_cheaper_one() -> None:
+    said: list[str] = []
+    world = Timed(1000.0)
+    found = optimize(START, world.train, world.ask, seconds=600, say=said.append)
+    assert found.patch == {"lr": "good"}
+    assert all({"gamma": "good"} in [one.patch for one in now.dear] for now in found.rounds)
+    assert any("a proof would take longer" in line for line in said)
+    cheap = Timed(1.0)
+    assert optimize(START, cheap.train, cheap.ask, seconds=600).patch["gamma"] == "good"
+
+
 def test_where_nothing_helps_nothing_is_claimed() -> None:
     world = World()
 

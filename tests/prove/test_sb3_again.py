@@ -88,8 +88,11 @@ def test_how_often_it_trains_and_its_noise_are_found(tmp_path: Path) -> None:
     assert found["learning_rate"] == 5e-4 and found["net_arch"] == [16]
 
 
-def test_the_same_seed_gives_the_same_run(ppo: RunView, tmp_path: Path) -> None:
-    again = sb3.seeds_of(tmp_path, sb3.settings_of(ppo), ppo, range(3, 4))[0]
+def test_the_same_seed_gives_the_same_run(
+    ppo: RunView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a relative folder of runs is one of this process
+    again = sb3.seeds_of(Path("below"), sb3.settings_of(ppo), ppo, range(3, 4))[0]
     name = "train/roll/ep_rew_mean"
     np.testing.assert_allclose(again.series[name].values, ppo.series[name].values)
 

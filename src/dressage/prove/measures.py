@@ -38,6 +38,12 @@ def final_return(run: RunView) -> float:
     return float(series.values[late].mean())
 
 
+def wall_seconds(run: RunView) -> float:
+    """How long it took; NaN where that was not logged."""
+    series = run["wall_seconds"]
+    return float(series.values[-1]) if series else float("nan")
+
+
 def area(run: RunView, end: float) -> float:
     """Mean return over the env steps up to `end`: how good, how soon, in one number. What was not
     measured yet counts as the first value; a run that ended before keeps its last."""

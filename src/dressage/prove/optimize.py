@@ -20,7 +20,8 @@ import numpy as np
 
 from dressage.diagnosis.diagnose import RankedCause
 from dressage.errors import RunError
-from dressage.prove.measures import common_end, final_return, solved_at, times_to
+from dressage.prove.looks import PLANNED
+from dressage.prove.measures import common_end, final_return, solved_at, times_to, wall_seconds
 from dressage.prove.survival import restricted_mean
 from dressage.prove.verify import GOALS, PATCHED, Goal, Verification, verify
 from dressage.runs.view import RunView
@@ -69,6 +70,7 @@ class Round:
     confirming: list[int] = field(default_factory=list)  # seeds that both sides of the proof have
     verification: Verification | None = None
     failed: list[Candidate] = field(default_factory=list)  # whose training ended in an error
+    dear: list[Candidate] = field(default_factory=list)  # that the time left would not prove
 
     @property
     def proven(self) -> bool:
@@ -120,14 +122,25 @@ def optimize(
     goal: Goal = "frames",
     threshold: float | None = None,
     rounds: int = ROUNDS,
+    at_once: int = 1,
     say: Callable[[str], None] = lambda line: None,
 ) -> Optimization:
-    """Changes settings round by round until nothing is asked for, nothing helps, or time is up."""
+    """Changes settings round by round until nothing is asked for, nothing helps, or time is up.
+
+    `at_once`: seeds that train side by side."""
     made, began = Optimization(goal), time.monotonic()
     current = dict(settings)
 
+    def left() -> float:
+        return began + seconds - time.monotonic()
+
+    def too_long(before: list[RunView], after: list[RunView]) -> bool:
+        """Whether the first look of a proof would not come in time."""
+        a_pair = seconds_a_seed(before, at_once) + seconds_a_seed(after, at_once)
+        return PLANNED[0] * a_pair > left()
+
     def trained(patch: Mapping[str, Any], seeds: range) -> list[RunView]:
-        if time.monotonic() - began > seconds:
+        if left() < 0:
             raise OutOfTime
         views = train({**current, **patch}, seeds)
         made.runs += len(views)
@@ -145,9 +158,8 @@ def optimize(
                 made.ended = "no bottleneck is left that a setting mends"
                 break
             say(f"round {place + 1}: {len(asked)} candidates")
-            winner = halved(
-                now.trials, now.failed, asked, baseline, trained, first, goal, threshold, say
-            )
+            race = Race(now.trials, now.failed, now.dear)
+            winner = halved(race, asked, baseline, trained, too_long, first, goal, threshold, say)
             if winner is None:
                 made.ended = "none of the candidates looked better"
                 break
@@ -197,12 +209,21 @@ def _confirmed(
     )
 
 
+@dataclass(frozen=True)
+class Race:
+    """What `halved` notes as it goes, so that what ends it early keeps what is there."""
+
+    trials: list[Trial]
+    failed: list[Candidate] = field(default_factory=list)
+    dear: list[Candidate] = field(default_factory=list)
+
+
 def halved(
-    trials: list[Trial],
-    failed: list[Candidate],
+    race: Race,
     asked: Sequence[Candidate],
     baseline: list[RunView],
     trained: Callable[[Mapping[str, Any], range], list[RunView]],
+    too_long: Callable[[list[RunView], list[RunView]], bool],
     first: int,
     goal: Goal,
     threshold: float | None,
@@ -210,8 +231,9 @@ def halved(
 ) -> Candidate | None:
     """Twice the seeds for the better half, until one is left; None where none beats the baseline.
 
-    All candidates and the baseline are scored by one threshold and one horizon, and that joins
-    `trials`. A candidate whose training ends in an error joins `failed`.
+    All candidates and the baseline are scored by one threshold and one horizon, and that joins the
+    trials. A candidate whose training ends in an error is left out, and so is one whose
+    proof would take `too_long`, given the runs before and with it.
     """
     runs: list[tuple[Candidate | None, list[RunView]]] = [(None, baseline)]
     runs += [(one, []) for one in asked]
@@ -225,17 +247,25 @@ def halved(
                 except RunError as error:
                     if candidate is None:
                         raise
-                    failed.append(candidate)
+                    race.failed.append(candidate)
                     say(f"  {words(patch)}: could not be trained: {error}")
-        runs = [pair for pair in runs if pair[0] not in failed]
+        runs = [pair for pair in runs if pair[0] not in race.failed]
         if len(runs) == 1:
             return None
         scores = scored([views for _, views in runs], goal, threshold)
         for (candidate, _), score in zip(runs, scores, strict=True):
-            trials.append(Trial(candidate, seeds, score))
+            race.trials.append(Trial(candidate, seeds, score))
             named = words(candidate.patch) if candidate else "as it is"
             say(f"  {named}: {told(score, goal)}")
         order = sorted(range(1, len(runs)), key=lambda i: -scores[i])
+        for i in order[:]:
+            candidate, views = runs[i]
+            if candidate is not None and too_long(baseline, views):
+                race.dear.append(candidate)
+                order.remove(i)
+                say(f"  {words(candidate.patch)}: a proof would take longer than the time left")
+        if not order:
+            raise OutOfTime
         if len(order) == 1:
             best = order[0]
             return runs[best][0] if scores[best] > scores[0] else None
@@ -244,12 +274,18 @@ def halved(
         seeds *= 2
 
 
+def seconds_a_seed(views: Sequence[RunView], at_once: int) -> float:
+    """Of a group whose seeds are trained side by side, so many at once; 0 where it is not known."""
+    known = [seconds for view in views if (seconds := wall_seconds(view)) > 0]
+    return float(np.mean(known)) / at_once if known else 0.0
+
+
 def scored(sides: Sequence[list[RunView]], goal: Goal, threshold: float | None) -> list[float]:
     """The goal of each side, larger is better: fewer env steps, a higher return, fewer seconds."""
     if goal == "return":
         return [float(np.mean([final_return(view) for view in views])) for views in sides]
     if goal == "wall":
-        return [-float(np.mean([view["wall_seconds"].values[-1] for view in v])) for v in sides]
+        return [-float(np.mean([wall_seconds(view) for view in views])) for views in sides]
     bound, _ = solved_at(sides, threshold)
     horizon = common_end([view for views in sides for view in views])
     return [-restricted_mean(times_to(views, bound), horizon) for views in sides]

@@ -231,6 +231,8 @@ def _outcome(one: Round, trial: Trial) -> str:
         return "kept"
     if trial.candidate == one.winner:
         return "won the race"
+    if trial.candidate in one.dear:
+        return "too long to prove in the time left"
     if further or one.winner is not None:
         return "dropped"
     rivals = sum(t.candidate is not None and t.seeds == trial.seeds for t in one.trials)

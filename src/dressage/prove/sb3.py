@@ -272,6 +272,7 @@ def _train(folder: Path, job: Mapping[str, Any], seeds: list[int]) -> None:
             "To train a run of SB3 again, SB3 must be there: `pip install 'dressage[sb3]'`, or "
             f"name an interpreter that has it in the environment variable {PYTHON}."
         )
+    folder = folder.resolve()  # the other process works in it
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     started = []

@@ -16,7 +16,16 @@ import numpy as np
 
 from dressage.errors import RunError
 from dressage.prove.looks import PLANNED
-from dressage.prove.optimize import CONFIRMING, FIRST_SEEDS, Candidate, OutOfTime, Trial, halved
+from dressage.prove.optimize import (
+    CONFIRMING,
+    FIRST_SEEDS,
+    Candidate,
+    OutOfTime,
+    Race,
+    Trial,
+    halved,
+    seconds_a_seed,
+)
 from dressage.prove.search import Search, Tried
 from dressage.prove.spaces import Patch, words
 from dressage.prove.verify import PATCHED, Goal, Verification, verify
@@ -248,8 +257,7 @@ def _decide(
     first = RACING + 100 * place
     baseline = train(start, range(first, first + FIRST_SEEDS))
     if place == len(finals):
-        seconds = [float(one["wall_seconds"].values[-1]) for one in baseline if one["wall_seconds"]]
-        of_a_run = float(np.mean(seconds or [0.0])) / at_once
+        of_a_run = seconds_a_seed(baseline, at_once)
         count, planned = affordable(timer.left, of_a_run, len(best))
         if timer.left < 0.5 * (RACE[count] + 2 * planned[0]) * of_a_run or timer.left <= 0.0:
             raise OutOfTime
@@ -262,11 +270,11 @@ def _decide(
     count = len(final.finalists)
     say(f"racing {count} trial{'s' * (count > 1)} against the start on fresh seeds")
     winner = halved(
-        made.race,
-        [],
+        Race(made.race),
         [Candidate(patch, ()) for patch in final.finalists],
         baseline,
         lambda patch, seeds: train({**start, **patch}, seeds),
+        lambda before, after: False,  # how many race was decided by the clock
         first,
         made.goal,
         threshold,

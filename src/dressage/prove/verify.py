@@ -17,7 +17,14 @@ import numpy as np
 from dressage.errors import ConfigError, RunError
 from dressage.prove.bootstrap import Estimate, difference
 from dressage.prove.looks import ALPHA, PLANNED, Verdict, levels, verdict
-from dressage.prove.measures import common_end, final_return, return_series, solved_at, times_to
+from dressage.prove.measures import (
+    common_end,
+    final_return,
+    return_series,
+    solved_at,
+    times_to,
+    wall_seconds,
+)
 from dressage.prove.permutation import permutation_test
 from dressage.prove.survival import log_rank, log_rank_test, ratio_of_means
 from dressage.runs.view import RunView
@@ -140,12 +147,7 @@ def _look(
         taken = times_to(a, bound), times_to(b, bound)
         z = log_rank(*taken)
         return Look(seeds, log_rank_test(*taken, rng), level, 0.5 if z == 0 else float(z > 0))
-    measure = final_return if goal == "return" else lambda view: -_seconds(view)
+    measure = final_return if goal == "return" else lambda view: -wall_seconds(view)
     values = [np.array([measure(view) for view in views]) for views in (a, b)]
     test = permutation_test(values[0], values[1], rng)
     return Look(seeds, test.p, level, test.better)
-
-
-def _seconds(view: RunView) -> float:
-    series = view["wall_seconds"]
-    return float(series.values[-1]) if series else float("nan")

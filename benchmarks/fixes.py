@@ -36,11 +36,14 @@ WANTED = 0.8
 MEASURES = ("final", "played")
 
 
+SLOW = ("sparse-reward", "partial-observability", "action-delay")  # mended by torch's networks
+
+
 def fixable() -> Iterator[Fault]:
-    """Faults that hurt the return, and whose cause settings can mend."""
+    """Faults that hurt the return, and whose cause settings can mend; the slow ones last."""
     from dressage.diagnosis.prescriptions import FIXES
 
-    for fault in FAULTS.values():
+    for fault in sorted(FAULTS.values(), key=lambda fault: fault.cause in SLOW):
         if FIXES[fault.cause].make is not None and fault.measure in MEASURES:
             yield fault
 

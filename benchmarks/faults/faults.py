@@ -23,7 +23,7 @@ from benchmarks.faults.faults_off_policy import ACTOR_CRITIC, VALUE_BASED
 from benchmarks.faults.injection import budget_shares, levels, times
 
 ON_POLICY = [
-    fault("lr-too-high", ON, levels({"learning_rate": (0.03, 0.1, 0.3)})),
+    fault("lr-too-high", ON, levels({"learning_rate": (0.01, 0.1, 0.3)})),
     fault("lr-too-low", ON, levels({"learning_rate": times("learning_rate", 1e-2, 1e-3, 1e-4)})),
     fault(
         "lr-schedule-ends-early",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.faults.settings import Setting
+from benchmarks.faults.setting import Setting
 
 Value = Any  # a plain value, or a function of the setting
 Part = tuple[str, Mapping[str, Any]]  # a name and its arguments

@@ -2,8 +2,8 @@
 
 Hit and false-alarm rates of each rule are counted; rules that only repeat others are not counted
 with. The temperature and the share of healthy runs, the only two other numbers, are those with
-which probabilities mean what they say and false alarms are few. All of that is chosen with one
-environment at a time left out of the counts.
+which answers are right, probabilities mean what they say and false alarms are few. All of that is
+chosen with one environment at a time left out of the counts.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ FALSE_ALARMS = 0.02  # of healthy runs: what is wanted
 
 
 def counted(cases: Iterable[Case], silenced: Iterable[str] = ()) -> Rates:
-    """In settings: runs of one cause in one setting are alike, and count together as one."""
+    """In environments: runs of one cause in one environment by one family of algorithms are alike,
+    and count together as one."""
     cases = list(cases)
-    alike = Counter((case.truth, case.label["setting"]) for case in cases)
-    settings: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    alike = Counter((case.truth, environment(case), case.family) for case in cases)
+    environments: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     fired: dict[str, dict[str, dict[str, float]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(float))
     )
@@ -52,13 +53,13 @@ def counted(cases: Iterable[Case], silenced: Iterable[str] = ()) -> Rates:
         lambda: defaultdict(lambda: defaultdict(float))
     )
     for case in cases:
-        share = 1.0 / alike[case.truth, case.label["setting"]]
-        settings[case.truth][case.family] += share
+        share = 1.0 / alike[case.truth, environment(case), case.family]
+        environments[case.truth][case.family] += share
         for id in case.seen:
             seen[id][case.truth][case.family] += share
         for id in case.fired:
             fired[id][case.truth][case.family] += share
-    whole = _rounded(settings)
+    whole = _rounded(environments)
     rules = {}
     for id in sorted(all_rules()):
         lacking = {
@@ -109,9 +110,9 @@ def environment(case: Case) -> str:
 
 
 def chosen(cases: Sequence[Sequence[Case]], counts: Rates) -> Rates:
-    """The temperature with which probabilities mean what they say (the least calibration error) on
-    environments that were left out, and the smallest share of healthy runs, from a half on, that
-    gives few false alarms there.
+    """The temperature with which answers are right most often and mean what they say (the right
+    ones among one and among three, less the calibration error) on environments that were left out,
+    and the smallest share of healthy runs, from a half on, that gives few false alarms there.
 
     `cases`: with the config, and without it; one pair of numbers serves both.
     """
@@ -119,10 +120,11 @@ def chosen(cases: Sequence[Sequence[Case]], counts: Rates) -> Rates:
     told = [list(zip(each, left_out(each, rates_for), strict=True)) for each in cases]
 
     def judged(rates: Rates) -> tuple[float, float]:
-        """Healthy runs called faulty, the more of the two, and calibration error."""
+        """Healthy runs called faulty, the more of the two, and what is lost of being right."""
         answers = [[answer(case, weighed(s, rates)) for case, s in each] for each in told]
         alarms = [share(each, "called faulty") for each in answers]
-        return max(alarms), sum(calibration_error(each) for each in answers)
+        right = [share(each, "top 1") + share(each, "top 3") for each in answers]
+        return max(alarms), sum(calibration_error(each) for each in answers) - sum(right)
 
     seen: list[tuple[float, float, Rates]] = []
     for healthy in HEALTHY_SHARES:
@@ -183,7 +185,7 @@ def as_text(data: dict[str, Any]) -> str:
 
 
 def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:
-    """How many settings there were, and for each rule only in how many it fired or could not be
+    """How many environments there were, and for each rule only in how many it fired or could not be
     seen."""
     return {
         "format": 1,
@@ -193,6 +195,6 @@ def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:
         "healthy": rates.healthy,
         "silent": sorted(rates.silent),
         "runs": len(cases),
-        "in": rates.settings,
+        "in": rates.environments,
         "rules": {id: asdict(told) for id, told in rates.rules.items()},
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchmarks.faults import settings_usual
 from benchmarks.faults.benign import VARIATIONS
 from benchmarks.faults.fault import Fault
 from benchmarks.faults.faults import FAULTS
@@ -15,6 +16,7 @@ from benchmarks.faults.train import Job
 SEEDS, FEWER_SEEDS = 5, 2  # of a fault: on its first settings of each split, on further ones
 HEALTHY = {"train": 14, "test": 16}  # clean seeds a setting
 COSTLY = {"lunarlander-ppo": 4, "cartpole-qr": 6, "cartpole-c51": 6}  # clean seeds of slow ones
+USUAL_SEEDS = 2  # of settings that have healthy runs alone
 BENIGN_SEEDS = 2
 
 
@@ -74,6 +76,8 @@ def first_settings(fault: Fault) -> list[str]:
 
 
 def healthy_seeds(setting: str) -> int:
+    if SETTINGS[setting] in settings_usual.SETTINGS:
+        return USUAL_SEEDS
     return COSTLY.get(setting, HEALTHY[SETTINGS[setting].split])
 
 

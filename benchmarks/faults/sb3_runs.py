@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,6 @@ from benchmarks.faults.tasks import PointMass
 from dressage.runs.readers import read
 from dressage.runs.view import RunView
 
-PYTHON = Path("build/venvs/sb3/bin/python")  # benchmarks/speed/venvs.py makes it
 WORK = Path("build/faults-sb3")
 BATCH = 10  # jobs of a process, which takes a while to start
 POINT_MASS = f"{PointMass.__module__}:{PointMass.__name__}"
@@ -285,7 +285,7 @@ def run_batch(batch: Sequence[dict[str, Any]]) -> None:
     file = WORK / "jobs.json"
     file.write_text(json.dumps(list(batch)))
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": "."}
-    command = [str(PYTHON), "-m", "benchmarks.faults.sb3_worker", str(file)]
+    command = [sys.executable, "-m", "benchmarks.faults.sb3_worker", str(file)]
     subprocess.run(command, env=environment, check=True)
 
 

@@ -1,6 +1,6 @@
-"""Trains with Stable-Baselines3 and logs as its users do; needs neither dressage nor torch of ours.
+"""Trains with Stable-Baselines3 and logs as its users do.
 
-    python -m benchmarks.faults.sb3_worker JOBS.json     # in the virtual environment that has SB3
+    python -m benchmarks.faults.sb3_worker JOBS.json
 
 Each job gets a folder with progress.csv, monitor files, evaluations.npz and the saved model, and
 beside it a file with its outcome. What is there already is not made again.

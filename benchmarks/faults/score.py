@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.faults import store
 from benchmarks.faults.admit import RESULTS, admitted
 from benchmarks.faults.store import Stored
-from benchmarks.faults.symptoms import Case, as_sb3, cases
+from benchmarks.faults.symptoms import SHORT, Case, as_sb3, cases
 
 from dressage.diagnosis.diagnose import shipped_rates
 from dressage.diagnosis.infer import HEALTHY, Rates, posterior, ranking
@@ -26,7 +26,7 @@ from dressage.diagnosis.look import median
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView
 
-QUIET = (HEALTHY, "budget-too-small")  # the verdicts "healthy" and "undertrained"
+QUIET = (HEALTHY, SHORT)  # the verdicts "healthy" and "undertrained"
 BINS = 10  # of equal mass, for calibration
 DRAWS = 1000
 WANTED = {
@@ -77,7 +77,7 @@ def share(answers: Sequence[Answer], what: str) -> float:
         case "top 3":
             values = [a.right(3) for a in faulty]
         case "false alarms":
-            values = [a.ranked[0] != HEALTHY for a in healthy]
+            values = [not a.right() for a in healthy]
         case "called faulty":
             values = [a.ranked[0] not in QUIET for a in healthy]
         case "calibration error":
@@ -202,13 +202,13 @@ def table(runs: Sequence[Stored], split: str) -> str:
             lines.append(f"| {word} | {len(runs)} | {way} | " + " | ".join(cells) + " |")
         wanted = [*(f"{100 * value:g}" for value in WANTED[with_config].values()), ""]
         lines.append(f"| {word} | | wanted | " + " | ".join(wanted) + " |")
+        answers = answered(cases(map(as_sb3, runs), with_config), rates)
+        cells = [_cell(answers, what) for what in figures]
+        lines.append(
+            f"| {word}, of what SB3 logs | {len(runs)} | dressage | " + " | ".join(cells) + " |"
+        )
         if not with_config:
             missed = by_cause(ways["dressage"])
-            answers = answered(cases(map(as_sb3, runs), False), rates)
-            cells = [_cell(answers, what) for what in figures]
-            lines.append(
-                f"| {word}, of what SB3 logs | {len(runs)} | dressage | " + " | ".join(cells) + " |"
-            )
     return "\n".join([*lines, "", "Without the config, by cause:", "", *missed]) + "\n"
 
 

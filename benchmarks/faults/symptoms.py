@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from dressage.diagnosis.rule import Rule
 from dressage.runs.readers.sb3 import NAMES
 from dressage.runs.view import RunView, Series
 
+SHORT = "budget-too-small"
 VISIBLE_IN_SB3 = frozenset(metric.ours for metric in NAMES.table)
 # Settings that are logged as they are in force, and the level that each is shown at.
 USUAL = {"lr": 3e-4, "value_lr": 3e-4, "clip_range": 0.2, "clip_range_vf": 10.0, "ent_coef": 0.005}
@@ -46,10 +47,15 @@ def case(stored: Stored, with_config: bool) -> Case:
         if rule.can_see(view) and (with_config or not _reads_levels(rule))
     }
     fired = frozenset(id for id, rule in seen.items() if rule.check(view) is not None)
-    label = stored.label
-    right = accepted(label["cause"]) if label["cause"] else frozenset({HEALTHY})
     possible = tuple(possible_causes(view))
-    return Case(label, view.family, possible, frozenset(seen), fired, right)
+    return Case(stored.label, view.family, possible, frozenset(seen), fired, right(stored.label))
+
+
+def right(label: Mapping[str, Any]) -> frozenset[str]:
+    """The answers that count as right."""
+    if label["cause"]:
+        return accepted(label["cause"])
+    return frozenset({HEALTHY, SHORT} if label.get("unfinished") else {HEALTHY})
 
 
 def _reads_levels(rule: Rule) -> bool:

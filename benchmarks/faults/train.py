@@ -14,7 +14,8 @@ import numpy as np
 from benchmarks.faults.injection import INJECTIONS, Injection
 from benchmarks.faults.injections import recording
 from benchmarks.faults.injections.code import CODE, IN_C_TOO, TORCH
-from benchmarks.faults.settings import SETTINGS, Setting
+from benchmarks.faults.setting import Setting
+from benchmarks.faults.settings import SETTINGS
 
 import dressage
 from dressage.envs.make import make_env
@@ -70,6 +71,7 @@ class Job:
             "severity": self.severity,
             "seed": self.seed,
             "library": "dressage",
+            "unfinished": SETTINGS[self.setting].unfinished,
             "fingerprint": self.fingerprint(),
         }
 

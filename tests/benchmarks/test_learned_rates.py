@@ -26,8 +26,9 @@ CASES = [
 ]
 
 
-def test_counts_are_of_settings_in_which_a_rule_could_be_seen() -> None:
-    rates = counted([*CASES, *CASES[:1]])  # another seed of a setting adds nothing
+def test_counts_are_of_environments_in_which_a_rule_could_be_seen() -> None:
+    again = case("a-a2c", "lr-too-high", {"OPT001"}, {"OPT001", "OPT002"})
+    rates = counted([*CASES, again])  # another setting of an environment adds nothing
     assert rates.counted("OPT001", "lr-too-high") == ({"on-policy": 1.0}, {"on-policy": 2.0})
     assert rates.counted("OPT002", "lr-too-high") == ({}, {"on-policy": 1.0})
     assert rates.counted("OPT002", HEALTHY) == ({"on-policy": 1.0}, {"on-policy": 2.0})

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import dressage
 from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.diagnose import diagnose
-from dressage.diagnosis.infer import HEALTHY, Rates, Seen, posterior
+from dressage.diagnosis.infer import HEALTHY, STRENGTH, Rates, Seen, posterior
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView, Series
 
@@ -41,10 +41,10 @@ def test_probabilities_by_hand() -> None:
 
 def test_labelled_runs_outweigh_what_a_rule_expects() -> None:
     rule = all_rules()["OPT001"]
-    settings = {"lr-too-high": {"on-policy": 48.0, "value-based": 50.0}}
+    everywhere = {"lr-too-high": {"on-policy": 48.0, "value-based": 50.0}}
     unseen = {"lr-too-high": {"value-based": 2.0}}
-    rates = Rates(settings, {"OPT001": Seen(unseen=unseen)})
-    overall = 4 * rule.expected["lr-too-high"] / 100
+    rates = Rates(everywhere, {"OPT001": Seen(unseen=unseen)})
+    overall = STRENGTH * rule.expected["lr-too-high"] / (96 + STRENGTH)
     assert rates.chance(rule, "lr-too-high") == pytest.approx(overall)
     assert rates.chance(rule, "lr-too-high", "on-policy") == pytest.approx(4 * overall / 52)
     assert Rates().chance(rule, "lr-too-high") == pytest.approx(rule.expected["lr-too-high"])
@@ -52,8 +52,8 @@ def test_labelled_runs_outweigh_what_a_rule_expects() -> None:
 
 def test_a_family_in_which_a_rule_fires_is_judged_by_itself() -> None:
     rule = all_rules()["OPT001"]
-    settings = {"lr-too-high": {"on-policy": 40.0, "value-based": 40.0}}
-    rates = Rates(settings, {"OPT001": Seen({"lr-too-high": {"on-policy": 40.0}})})
+    everywhere = {"lr-too-high": {"on-policy": 40.0, "value-based": 40.0}}
+    rates = Rates(everywhere, {"OPT001": Seen({"lr-too-high": {"on-policy": 40.0}})})
     assert rates.chance(rule, "lr-too-high", "on-policy") > 0.9
     assert rates.chance(rule, "lr-too-high", "value-based") < 0.1
     assert 0.4 < rates.chance(rule, "lr-too-high", "actor-critic") < 0.6

@@ -62,9 +62,21 @@ def test_every_patch_passes_the_schema_of_its_algorithm(algo: str) -> None:
         ("lr-too-low", "ppo", {"learning_rate": 1e-6}, {"learning_rate": 1e-3}),
         ("lr-too-low", "dqn", {"learning_rate": 4e-4}, {"learning_rate": 1e-3}),
         ("too-many-epochs", "ppo", {"n_epochs": 100}, {"n_epochs": 10}),
-        ("gamma-too-low", "ppo", {"gamma": 0.3}, {"gamma": 0.992}),
+        ("gamma-too-low", "ppo", {"gamma": 0.3}, {"gamma": 0.99}),
         ("learning-never-starts", "dqn", {"learning_starts": 60_000}, {"learning_starts": 1000}),
         ("entropy-bonus-too-high", "ppo", {"ent_coef": 0.5}, {"ent_coef": 0.01}),
+        (
+            "grad-clip-missing",
+            "a2c",
+            {"max_grad_norm": 1e9, "optimizer": "sgd", "learning_rate": 0.01},
+            {"max_grad_norm": 0.5, "optimizer": "adam", "learning_rate": 1e-3},
+        ),
+        (
+            "reward-scale-too-small",
+            "sac",
+            {"ent_coef": 0.2},
+            {"normalize_reward": True, "ent_coef": "auto"},
+        ),
         (
             "batch-not-dividing-rollout",
             "ppo",
@@ -75,7 +87,7 @@ def test_every_patch_passes_the_schema_of_its_algorithm(algo: str) -> None:
             "rollout-too-long",
             "ppo",
             {"n_steps": 2048, "n_envs": 16, "batch_size": 2048},
-            {"n_steps": 32, "batch_size": 256},
+            {"n_steps": 32, "batch_size": 128},
         ),
         ("value-clip-too-tight", "ppo", {"clip_range_vf": 0.001}, {"clip_range_vf": None}),
         ("updates-too-few", "sac", {"train_freq": 8, "gradient_steps": 1}, {"train_freq": 1}),
@@ -83,6 +95,26 @@ def test_every_patch_passes_the_schema_of_its_algorithm(algo: str) -> None:
 )
 def test_patches_by_hand(cause: str, algo: str, changes: Any, patch: Any) -> None:
     assert prescribe(cause, view(algo, **changes), [], "high").ours == patch
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "scaled"),
+    [
+        ("train/roll/return_std", 400.0, True),
+        ("train/roll/return_std", 7.0, False),
+        ("train/loss/value", 1e5, True),  # all that other libraries log of it
+        ("train/loss/value", 50.0, False),
+    ],
+)
+def test_rewards_are_brought_to_scale_where_values_are_large(
+    metric: str, value: float, scaled: bool
+) -> None:
+    run = view("ppo", normalize_advantage="off")
+    run.series[metric] = Series(STEPS, np.full(50, value))
+    patch = prescribe("advantage-normalisation", run, [], "high").ours
+    assert patch == {"normalize_advantage": "minibatch"} | (
+        {"normalize_reward": True} if scaled else {}
+    )
 
 
 def test_a_patch_that_changes_nothing_is_not_shown() -> None:

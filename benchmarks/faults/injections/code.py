@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 from benchmarks.faults.injections import losses, midway, networks
-from benchmarks.faults.settings import Setting
+from benchmarks.faults.setting import Setting
 
 from dressage.core.steps import Steps
 from dressage.core.trainer import Trainer

@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from benchmarks.faults.settings import Setting
+from benchmarks.faults.setting import Setting
 
 from dressage.core.trainer import Trainer
 from dressage.math.running import RunningMoments

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.faults.settings import Setting
+from benchmarks.faults.setting import Setting
 
 Change = Callable[[Any], None]
 

@@ -24,17 +24,17 @@ from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.rule import Rule
 
 HEALTHY = "healthy"
-STRENGTH = 4.0  # settings that a rule's own expectation counts as
-OF_ALL = 4.0  # settings of one family of algorithms that the rate over all families counts as
+STRENGTH = 8.0  # environments that a rule's own expectation counts as
+OF_ALL = 4.0  # of one family of algorithms: that the rate over all families counts as
 FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
 QUIET = 0.4  # below a half: few metrics (SB3 logs few) leave healthy runs in some doubt
 UNPROVEN = 0.1  # prior of a cause without labelled runs, beside one that has some
-Count = Mapping[str, Mapping[str, float]]  # cause -> family -> settings
+Count = Mapping[str, Mapping[str, float]]  # cause -> family -> environments
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Of one rule: in how many settings it fired, and in how many it could not be looked for."""
+    """Of one rule: in how many environments it fired, and in how many it could not be seen."""
 
     fired: Count = field(default_factory=dict)
     unseen: Count = field(default_factory=dict)
@@ -42,10 +42,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Rates:
-    """What labelled runs have told, in settings: all runs of a cause in one setting count together
-    as one."""
+    """What labelled runs have told, in environments: all runs of a cause in one, by one family of
+    algorithms, count together as one."""
 
-    settings: Count = field(default_factory=dict)  # in which runs of a cause were looked at
+    environments: Count = field(default_factory=dict)  # in which runs of a cause were looked at
     rules: Mapping[str, Seen] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()  # rules that are shown and not counted: others say it too
     # The two numbers are chosen on labelled runs of training: python -m benchmarks.faults learn
@@ -53,13 +53,15 @@ class Rates:
     healthy: float = 0.5  # share of runs, before anything is seen, without a fault
 
     def counted(self, rule: str, cause: str) -> tuple[Mapping[str, float], dict[str, float]]:
-        """By family: settings of a cause in which a rule fired, and in which it could be seen."""
-        told, settings = self.rules.get(rule), self.settings.get(cause, {})
+        """By family: environments of a cause in which a rule fired, and where it could be seen."""
+        told, everywhere = self.rules.get(rule), self.environments.get(cause, {})
         if told is None:
             return {}, {}
         unseen = told.unseen.get(cause)
-        seen = {f: n - unseen.get(f, 0.0) for f, n in settings.items()} if unseen else settings
-        return told.fired.get(cause, {}), dict(seen)
+        if not unseen:
+            return told.fired.get(cause, {}), dict(everywhere)
+        seen = {family: n - unseen.get(family, 0.0) for family, n in everywhere.items()}
+        return told.fired.get(cause, {}), seen
 
     def chance(self, rule: Rule, cause: str, family: str = "unknown") -> float:
         """P(rule fires | cause), where it can be seen: counted in the family, shrunk to the rate
@@ -75,7 +77,7 @@ class Rates:
         """By cause: ln P(rule fires | cause), and of its staying quiet; worked out once, and for
         causes that nothing is known of all at once."""
         if (rule.id, family) not in self._logs:
-            known = {HEALTHY, *rule.expected, *self.settings}
+            known = {HEALTHY, *rule.expected, *self.environments}
             found = dict.fromkeys(CAUSES, _logs(rule.elsewhere))
             found |= {cause: _logs(self.chance(rule, cause, family)) for cause in known}
             self._logs[rule.id, family] = found
@@ -138,7 +140,7 @@ def posterior(
 
 def weighed(scores: Mapping[str, float], rates: Rates) -> dict[str, float]:
     """Likelihoods tempered and times the priors, made to sum to one, largest first."""
-    known = rates.settings
+    known = rates.environments
     weights = {
         cause: 1.0 if not known or cause in known else UNPROVEN
         for cause in scores

@@ -36,6 +36,7 @@ KNOWN_THRESHOLDS = {
     "InvertedPendulum-v5": 950.0, "InvertedDoublePendulum-v5": 9100.0, "HalfCheetah-v5": 4800.0,
     "Hopper-v5": 3800.0,
 }  # fmt: skip
+HALF_WAY = 0.5  # from where a run began to its threshold: enough to speak of learning (guess)
 SINGLE_STEP = ("a2c", "a3c", "reinforce")  # one update a rollout: each moves the policy little
 VALUE_LOSSES = ("train/loss/value", "train/loss/critic", "train/loss/td")
 
@@ -112,14 +113,14 @@ def returns(run: RunView) -> Series:
 
 
 def beginning(run: RunView) -> float:
-    """The return before anything was learned: of the first episodes, or rows where those are not
-    known. A task that is learned in a twentieth of the run has no other trace of its start."""
+    """The return before anything was learned: of the first episodes or of the first rows, whichever
+    is lower. A task that is learned in a twentieth of the run has no trace of its start but the
+    episodes; where few of those are known, chance may have been kind to them."""
     at_once = run.episodes.env_steps[:FIRST_EPISODES] < FIRST_SHARE * run.env_steps
     first = run.episodes.returns[:FIRST_EPISODES][at_once]
     known = first[np.isfinite(first)]
-    if len(known) >= FEWEST:
-        return float(np.median(known))
-    return start(returns(run))
+    rows = start(returns(run))
+    return float(np.fmin(np.mean(known), rows)) if len(known) >= FEWEST else rows
 
 
 def early_spread(run: RunView) -> float:
@@ -358,8 +359,13 @@ def episode_length(run: RunView, begin: float = 0.5) -> float:
 
 def solved(run: RunView) -> bool:
     """Whether the late return is at the environment's threshold, told by the log or well known."""
-    enough = KNOWN_THRESHOLDS.get(run.env or "") if run.threshold is None else run.threshold
-    return enough is not None and late_return(run) >= enough
+    return late_return(run) >= _threshold(run)
+
+
+def _threshold(run: RunView) -> float:
+    """NaN where none is known."""
+    known = KNOWN_THRESHOLDS.get(run.env or "", math.nan)
+    return known if run.threshold is None else run.threshold
 
 
 def late_return(run: RunView, evaluated: bool = True) -> float:
@@ -378,8 +384,13 @@ def late_return(run: RunView, evaluated: bool = True) -> float:
 
 
 def done(run: RunView) -> bool:
-    """Whether there is nothing to find: solved where the threshold is known, else learned."""
-    return solved(run) or (run.threshold is None and learned(run))
+    """Whether there is nothing to find: solved; or learned, and, where a threshold is known, well
+    on the way to it or still rising."""
+    if solved(run) or not learned(run):
+        return solved(run)
+    before = beginning(run)
+    way = HALF_WAY * (_threshold(run) - before)
+    return not late_return(run) - before < way or rises(returns(run), 0.6)
 
 
 def thin(run: RunView) -> RunView:

@@ -11,7 +11,7 @@ from dressage.diagnosis.infer import HEALTHY
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Rule
 
-ENOUGH = 8  # healthy settings that could show a rule, before its rates count as measured
+ENOUGH = 8  # healthy environments that could show a rule, before its rates count as measured
 HEADINGS = (
     "Why it hurts",
     "Evidence",
@@ -47,14 +47,14 @@ class RulePage:
         often = sorted(counted.items(), key=lambda item: -item[1][0])[:6]
         hits = ", ".join(f"{cause} {f:.2g} of {n:g}" for cause, (f, n) in often if f)
         return (
-            f"It fired in {quiet:.2g} of {healthy:g} healthy settings (seeds count together); "
-            f"{hits or 'in no faulty one'}."
+            f"It fired in {quiet:.2g} of {healthy:g} healthy environments (runs of one count "
+            f"together); {hits or 'in no faulty one'}."
         )
 
     def _counted(self) -> dict[str, tuple[float, float]]:
-        """By cause: labelled settings of training in which it fired, and where it could be seen."""
+        """By cause: environments of training in which it fired, and where it could be seen."""
         rates = shipped_rates()
-        counted = {cause: rates.counted(self.rule.id, cause) for cause in rates.settings}
+        counted = {cause: rates.counted(self.rule.id, cause) for cause in rates.environments}
         return {
             cause: (sum(fired.values()), sum(seen.values()))
             for cause, (fired, seen) in counted.items()

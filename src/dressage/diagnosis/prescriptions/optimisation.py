@@ -11,6 +11,7 @@ from dressage.diagnosis.prescriptions.fix import (
     rate,
     sets,
     tidy,
+    to_scale,
     usual_rate,
     whole,
 )
@@ -59,17 +60,26 @@ def longer_rollout(run: RunView) -> Patch:
 
 
 def shorter_rollout(run: RunView) -> Patch:
-    """So that the budget has about a hundred of them."""
+    """So that the budget has about a hundred of them, in four or more minibatches each."""
     n_envs = whole(run, "n_envs", 8)
     wanted = max(32, int(budget(run) / 100 / n_envs))
     n_steps = min(1 << (wanted.bit_length() - 1), whole(run, "n_steps", 2048))
-    return {"n_steps": n_steps, "batch_size": min(256, n_steps * n_envs)}
+    return {"n_steps": n_steps, "batch_size": min(256, max(32, n_steps * n_envs // 4))}
 
 
 def horizon(run: RunView) -> Patch:
-    """1 / (1 - gamma) of about the episode's length, between 20 and 200 steps."""
-    length = min(max(episode_length(run), 20.0), 200.0)
+    """1 / (1 - gamma) of about the episode's length, between 20 and 100 steps."""
+    length = min(max(episode_length(run), 20.0), 100.0)
     return {"gamma": round(1.0 - 1.0 / length, 3)}
+
+
+def clipped(run: RunView) -> Patch:
+    """And no plain SGD, whose steps are as large as its gradients."""
+    return {"max_grad_norm": 0.5} | (adam(run) if run.config.get("optimizer") == "sgd" else {})
+
+
+def adam(run: RunView) -> Patch:
+    return {"optimizer": "adam", "learning_rate": usual_rate(run)}
 
 
 def less_entropy(run: RunView) -> Patch:
@@ -154,7 +164,9 @@ FIXES: dict[str, Fix] = {
     "advantage-normalisation": Fix(
         "Normalise advantages in each minibatch.",
         "near the optimum tiny advantages are blown up: a target_kl of 0.02 limits that",
-        lambda run: {"normalize_advantage": "minibatch" if run.algo == "ppo" else "batch"},
+        to_scale(
+            lambda run: {"normalize_advantage": "minibatch" if run.algo == "ppo" else "batch"}
+        ),
         KL,
     ),
     "gae-lambda-extreme": Fix("Use 0.95.", make=sets(gae_lambda=0.95), watch=VALUES),
@@ -164,7 +176,7 @@ FIXES: dict[str, Fix] = {
     "gamma-too-high": Fix(
         "Discount more: values of long horizons are large, noisy and slow to learn.",
         "short sight, where rewards come late",
-        horizon,
+        to_scale(horizon),
         "train/loss/value",
     ),
     "critic-too-weak": Fix("Let the value function learn.", make=sets(vf_coef=0.5), watch=VALUES),
@@ -186,7 +198,7 @@ FIXES: dict[str, Fix] = {
     "grad-clip-missing": Fix(
         "Clip gradients.",
         "slower learning where gradients are large for a reason",
-        sets(max_grad_norm=0.5),
+        to_scale(clipped),
         "train/metrics/grad_norm/policy",
     ),
     "grad-clip-too-tight": Fix(
@@ -198,7 +210,7 @@ FIXES: dict[str, Fix] = {
     "optimizer-eps": Fix("Use the usual epsilon.", make=sets(optimizer_eps=1e-5), watch=KL),
     "optimizer-choice": Fix(
         "Use Adam at its usual rate.",
-        make=lambda run: {"optimizer": "adam", "learning_rate": usual_rate(run)},
+        make=adam,
         watch=KL,
     ),
     "weight-decay-too-strong": Fix(

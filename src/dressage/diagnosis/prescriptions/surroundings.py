@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.prescriptions.fix import Fix, budget, sets
+from dressage.diagnosis.prescriptions.fix import Fix, Patch, budget, sets
+from dressage.runs.view import RunView
 
 RETURN = "train/roll/ep_rew_mean"
+
+
+def larger_rewards(run: RunView) -> Patch:
+    """Where a bonus for entropy has a fixed weight beside them, that is learned, too."""
+    soft = run.family == "actor-critic" and "ent_coef" in run.config
+    return {"normalize_reward": True} | ({"ent_coef": "auto"} if soft else {})
+
 
 FIXES: dict[str, Fix] = {
     "reward-sign-flipped": Fix(
@@ -20,7 +28,7 @@ FIXES: dict[str, Fix] = {
     "reward-scale-too-small": Fix(
         "Normalise the reward, or multiply it so that steps give about one.",
         "losses change their scale",
-        sets(normalize_reward=True),
+        larger_rewards,
         "train/roll/return_std",
     ),
     "sparse-reward": Fix(

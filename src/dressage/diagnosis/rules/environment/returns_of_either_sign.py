@@ -29,7 +29,7 @@ class ReturnsOfEitherSign(Rule):
         Look for a sign in the reward that depends on a flag, a player or an episode.
 
     Known false alarms
-        Games that are won or lost: where all returns are of one size, nothing is said.
+        Games that are won, lost or drawn: where all returns are of one size, nothing is said.
 
     References
         The cause reward-sign-flipped.
@@ -98,6 +98,7 @@ class ReturnsOfEitherSign(Rule):
 
 
 def _won_or_lost(run: RunView) -> bool:
-    """Whether an episode has two ends that pay the same, one with the other's sign."""
+    """Whether an episode has two ends that pay the same, one with the other's sign, or is drawn."""
     sizes = np.abs(run.episodes.returns[np.isfinite(run.episodes.returns)])
-    return len(sizes) > 0 and float(sizes.max() - sizes.min()) < 0.02 * float(sizes.max())
+    paid = sizes[sizes > 0]
+    return len(paid) > 0 and float(paid.max() - paid.min()) < 0.02 * float(paid.max())

@@ -20,7 +20,7 @@ class FirstUpdatesTooLarge(Rule):
         The KL divergence of updates in the first twentieth of the run.
 
     Threshold and source
-        Above 0.1 in the median, or a single one above 1 (guess; 0.003 to 0.02 in healthy
+        Above 0.05 in the median [GS], or a single one above 1 (guess; 0.003 to 0.02 in healthy
         runs).
 
     Prescription
@@ -40,7 +40,7 @@ class FirstUpdatesTooLarge(Rule):
     severity = "high"
     families = ("on-policy",)
     needs = ("train/metrics/kl_divergence",)
-    thresholds = {"kl": Threshold(0.1, "guess")}
+    thresholds = {"kl": Threshold(0.05, "GS")}
     expected = {
         "lr-too-high": 0.85,
         "too-many-epochs": 0.6,

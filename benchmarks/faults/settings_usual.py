@@ -1,0 +1,186 @@
+"""Healthy runs as people make them: well-known tasks with the settings that libraries ship.
+
+They carry no faults. Rules that speak up here speak without need, and a diagnosis is told so: what
+healthy runs look like is counted on these, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.faults.setting import Setting
+
+CLASSIC = "CartPole-v1"
+# Stable-Baselines3's defaults, in one environment.
+SB3_PPO: dict[str, Any] = {"n_envs": 1, "n_steps": 2048, "batch_size": 64, "n_epochs": 10}
+# CleanRL's ppo.py.
+CLEANRL_PPO: dict[str, Any] = {
+    "n_envs": 4,
+    "n_steps": 128,
+    "batch_size": 128,
+    "n_epochs": 4,
+    "learning_rate": "linear(2.5e-4, 0)",
+    "ent_coef": 0.01,
+}
+BIG_OFF: dict[str, Any] = {"net_arch": [256, 256], "batch_size": 256, "buffer_size": 50_000}
+MUJOCO_PPO: dict[str, Any] = {
+    "n_envs": 4,
+    "n_steps": 512,
+    "batch_size": 64,
+    "n_epochs": 10,
+    "learning_rate": "linear(3e-4, 0)",
+    "normalize_obs": True,
+    "normalize_reward": True,
+}
+TABLE_DQN: dict[str, Any] = {
+    "net_arch": [64],
+    "learning_rate": 1e-3,
+    "batch_size": 64,
+    "buffer_size": 20_000,
+    "learning_starts": 500,
+    "train_freq": 4,
+    "target_update_interval": 500,
+    "epsilon": "linear(1, 0.05, until=0.5)",
+}
+
+
+def usual(
+    name: str, algo: str, env: str, *parts: dict[str, Any], unfinished: bool = False, **more: Any
+) -> Setting:
+    config = {key: value for part in (*parts, more) for key, value in part.items()}
+    return Setting(name, "train", algo, env, config, unfinished)
+
+
+SETTINGS = (
+    usual("cartpole-usual-sb3", "ppo", CLASSIC, SB3_PPO, env_steps=51_200),
+    usual("cartpole-usual-cleanrl", "ppo", CLASSIC, CLEANRL_PPO, env_steps=150_000),
+    usual("pendulum-usual-sac", "sac", "Pendulum-v1", BIG_OFF, env_steps=6_000, learning_rate=1e-3),
+    usual(
+        "pendulum-usual-td3",
+        "td3",
+        "Pendulum-v1",
+        env_steps=8_000,
+        net_arch=[400, 300],
+        batch_size=100,
+        gamma=0.98,
+        learning_rate=1e-3,
+        learning_starts=1000,
+        noise_std=0.1,
+    ),
+    usual(
+        "hill-usual-ppo",
+        "ppo",
+        "MountainCarContinuous-v0",
+        env_steps=20_480,
+        n_envs=8,
+        n_steps=128,
+        batch_size=256,
+        n_epochs=10,
+        gamma=0.9999,
+        gae_lambda=0.9,
+        learning_rate="linear(3e-4, 0)",
+        normalize_obs=True,
+        normalize_reward=True,
+    ),
+    usual(
+        "valley-usual-ppo",
+        "ppo",
+        "MountainCar-v0",
+        env_steps=1_000_000,
+        n_envs=16,
+        n_steps=16,
+        batch_size=64,
+        n_epochs=4,
+        gae_lambda=0.98,
+        learning_rate="linear(1e-3, 0)",
+        normalize_obs=True,
+        normalize_reward=True,
+    ),
+    usual(
+        "frozenlake-usual-ppo",
+        "ppo",
+        "FrozenLake-v1",
+        CLEANRL_PPO,
+        env_steps=100_000,
+        unfinished=True,
+    ),
+    usual(
+        "frozenlake-usual-still",
+        "ppo",
+        "FrozenLake-v1",
+        CLEANRL_PPO,
+        env_kwargs={"is_slippery": False},
+        env_steps=40_960,
+        learning_rate=1e-3,
+    ),
+    usual(
+        "frozenlake-usual-dqn",
+        "dqn",
+        "FrozenLake-v1",
+        TABLE_DQN,
+        env_kwargs={"is_slippery": False},
+        env_steps=30_000,
+    ),
+    usual(
+        "taxi-usual-ppo",
+        "ppo",
+        "Taxi-v4",
+        CLEANRL_PPO,
+        env_steps=400_000,
+        n_envs=8,
+        learning_rate="linear(1e-3, 0)",
+    ),
+    usual("taxi-usual-dqn", "dqn", "Taxi-v4", TABLE_DQN, env_steps=80_000, n_envs=1),
+    usual("blackjack-usual-ppo", "ppo", "Blackjack-v1", CLEANRL_PPO, env_steps=150_000),
+    usual("twopoles-usual-ppo", "ppo", "InvertedDoublePendulum-v5", MUJOCO_PPO, env_steps=300_000),
+    usual(
+        "twopoles-usual-sac",
+        "sac",
+        "InvertedDoublePendulum-v5",
+        BIG_OFF,
+        env_steps=10_000,
+        unfinished=True,
+    ),
+    usual("reacher-usual-ppo", "ppo", "Reacher-v5", MUJOCO_PPO, env_steps=200_000, unfinished=True),
+    usual("reacher-usual-sac", "sac", "Reacher-v5", BIG_OFF, env_steps=10_000, unfinished=True),
+    usual(
+        "swimmer-usual-ppo",
+        "ppo",
+        "Swimmer-v5",
+        MUJOCO_PPO,
+        env_steps=200_000,
+        gamma=0.999,
+        unfinished=True,
+    ),
+    usual("hopper-usual-ppo", "ppo", "Hopper-v5", MUJOCO_PPO, env_steps=200_000, unfinished=True),
+    usual(
+        "cheetah-usual-ppo", "ppo", "HalfCheetah-v5", MUJOCO_PPO, env_steps=200_000, unfinished=True
+    ),
+    usual("walker-usual-ppo", "ppo", "Walker2d-v5", MUJOCO_PPO, env_steps=200_000, unfinished=True),
+    usual(
+        "menu-usual-ppo",
+        "ppo",
+        "dressage.envs.toys:Menu",
+        CLEANRL_PPO,
+        env_steps=16_384,
+        learning_rate=1e-3,
+    ),
+    usual(
+        "bandit-usual-ppo",
+        "ppo",
+        "dressage.envs.toys:Bandit",
+        CLEANRL_PPO,
+        env_steps=16_384,
+        learning_rate=1e-3,
+    ),
+    usual(
+        "recall-usual-ppo",
+        "ppo",
+        "dressage.envs.toys:Recall",
+        CLEANRL_PPO,
+        env_steps=32_768,
+        learning_rate=1e-3,
+        recurrent="gru",
+        hidden_size=32,
+    ),
+)

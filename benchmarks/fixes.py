@@ -148,6 +148,7 @@ def table() -> str:
                 "p": found["looks"][-1]["p"],
                 "final": found["final"],
                 "steps_ratio": found["steps_ratio"],
+                "returns": [float(means["baseline"]), float(means["patched"])],
                 "env_steps": found["env_steps"],
                 "seconds": found["seconds"],
                 "date": result["date"],

@@ -12,6 +12,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +38,13 @@ TEMPERATURES = (
     4.0,
 )  # rules depend on one another: never below 1
 HEALTHY_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-FALSE_ALARMS = 0.02  # of healthy runs: what is wanted
+FALSE_ALARM_COSTS = 5.0  # share of right answers: nobody asks again who cried wolf
 
 
 def counted(cases: Iterable[Case], silenced: Iterable[str] = ()) -> Rates:
-    """In environments: runs of one cause in one environment by one family of algorithms are alike,
-    and count together as one."""
+    """In environments: runs that are alike count together as one."""
     cases = list(cases)
-    alike = Counter((case.truth, environment(case), case.family) for case in cases)
+    alike = Counter(case.like for case in cases)
     environments: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     fired: dict[str, dict[str, dict[str, float]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(float))
@@ -53,7 +53,7 @@ def counted(cases: Iterable[Case], silenced: Iterable[str] = ()) -> Rates:
         lambda: defaultdict(lambda: defaultdict(float))
     )
     for case in cases:
-        share = 1.0 / alike[case.truth, environment(case), case.family]
+        share = 1.0 / alike[case.like]
         environments[case.truth][case.family] += share
         for id in case.seen:
             seen[id][case.truth][case.family] += share
@@ -83,10 +83,10 @@ def without_own(cases: Sequence[Case], silenced: Iterable[str] = ()) -> Callable
     """By case: rates that its environment had no part in."""
     silenced = list(silenced)
     rates = {
-        env: counted((c for c in cases if environment(c) != env), silenced)
-        for env in {environment(case) for case in cases}
+        env: counted((c for c in cases if c.environment != env), silenced)
+        for env in {case.environment for case in cases}
     }
-    return lambda case: rates[environment(case)]
+    return lambda case: rates[case.environment]
 
 
 def left_out(cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> list[dict[str, float]]:
@@ -104,35 +104,28 @@ def left_out(cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> list[
     ]
 
 
-def environment(case: Case) -> str:
-    """A setting is named after its environment and its algorithm, and before them SB3."""
-    return str(case.label["setting"]).removeprefix("sb3-").partition("-")[0]
-
-
 def chosen(cases: Sequence[Sequence[Case]], counts: Rates) -> Rates:
-    """The temperature with which answers are right most often and mean what they say (the right
-    ones among one and among three, less the calibration error) on environments that were left out,
-    and the smallest share of healthy runs, from a half on, that gives few false alarms there.
+    """The temperature and the share of healthy runs with which most is won on environments that
+    were left out: answers that are right, among one and among three, less what they are wrong
+    about themselves (the calibration error), less what false alarms cost.
 
     `cases`: with the config, and without it; one pair of numbers serves both.
     """
     rates_for = without_own(cases[0], counts.silent)
     told = [list(zip(each, left_out(each, rates_for), strict=True)) for each in cases]
 
-    def judged(rates: Rates) -> tuple[float, float]:
-        """Healthy runs called faulty, the more of the two, and what is lost of being right."""
+    def won(rates: Rates) -> float:
         answers = [[answer(case, weighed(s, rates)) for case, s in each] for each in told]
-        alarms = [share(each, "called faulty") for each in answers]
-        right = [share(each, "top 1") + share(each, "top 3") for each in answers]
-        return max(alarms), sum(calibration_error(each) for each in answers) - sum(right)
+        return sum(
+            share(each, "top 1")
+            + share(each, "top 3")
+            - calibration_error(each)
+            - FALSE_ALARM_COSTS * share(each, "called faulty")
+            for each in answers
+        )
 
-    seen: list[tuple[float, float, Rates]] = []
-    for healthy in HEALTHY_SHARES:
-        tried = [replace(counts, temperature=t, healthy=healthy) for t in TEMPERATURES]
-        seen += [(*judged(rates), rates) for rates in tried]
-        if quiet := [one for one in seen if not one[0] > FALSE_ALARMS]:
-            return min(quiet, key=lambda one: one[1])[2]
-    return min(seen, key=lambda one: one[:2])[2]
+    tried = product(TEMPERATURES, HEALTHY_SHARES)
+    return max((replace(counts, temperature=t, healthy=h) for t, h in tried), key=won)
 
 
 def learn(cases: Sequence[Sequence[Case]], path: Path = RATES) -> Rates:

@@ -3,11 +3,12 @@ it for new evidence each time. They are still shown.
 
 Greedily, on labelled runs of training with each environment left out: the rule without which the
 right answers gain the most probability is left out, as long as that gains anything worth its while.
+What is read off the settings repeats nothing, and stays.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -30,6 +31,8 @@ class Runs:
     def __init__(self, cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> None:
         self.right = np.array([[a in case.right for a in ANSWERS] for case in cases])
         self.healthy = np.array([case.truth == HEALTHY for case in cases])
+        alike = Counter(case.like for case in cases)
+        self.weight = np.array([1.0 / alike[case.like] for case in cases])
         prior = [self._logs(weighed(self._zero(case), rates_for(case))) for case in cases]
         self.total: Floats = np.array(prior, np.float32)
         self.at: dict[str, npt.NDArray[np.int64]] = {}
@@ -62,7 +65,8 @@ class Runs:
 
     def worth(self, mass: npt.NDArray[np.float64]) -> float:
         """Healthy and faulty runs count as much, however many there are."""
-        return float(mass[self.healthy].mean() + mass[~self.healthy].mean()) / 2
+        kinds = (self.healthy, ~self.healthy)
+        return float(np.mean([np.average(mass[k], weights=self.weight[k]) for k in kinds]))
 
     def gain(self, id: str, before: npt.NDArray[np.float64]) -> float:
         mass = before.copy()
@@ -77,9 +81,10 @@ def silent(cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> list[st
     """The rules to leave out, the most harmful first. `rates_for`: counted without the case's own
     environment."""
     runs, chosen = Runs(cases, rates_for), []
+    kept = {id for id, rule in all_rules().items() if rule.family == "configuration"}
     while len(chosen) < MOST:
         mass = runs.mass(runs.total)
-        gains = {id: runs.gain(id, mass) for id in runs.at if id not in chosen}
+        gains = {id: runs.gain(id, mass) for id in runs.at if id not in chosen and id not in kept}
         best = max(gains, key=lambda id: gains[id])
         if gains[best] < WORTH:
             break

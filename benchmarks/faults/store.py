@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dressage.runs.readers.assemble import solved_at
 from dressage.runs.view import Episodes, RunView, Series
 
 FOLDER = Path(__file__).parent / "runs"
@@ -133,6 +134,7 @@ def unpacked(text: dict[str, Any], codes: Codes) -> Stored:
         "threshold spec events log_lines notes"
     )
     given = {name: text[name] for name in plain.split()}
+    given["threshold"] = given["threshold"] or solved_at(given["env"])
     own = text["config"] if text["own_config"] is None else text["own_config"]
     key = text["label"]["key"]
     view = RunView(Path(key), key, own_config=own, series=series, episodes=episodes, **given)

@@ -38,6 +38,17 @@ class Case:
     def truth(self) -> str:
         return str(self.label["cause"] or HEALTHY)
 
+    @property
+    def environment(self) -> str:
+        """A setting is named after its environment and its algorithm, and before them SB3."""
+        return str(self.label["setting"]).removeprefix("sb3-").partition("-")[0]
+
+    @property
+    def like(self) -> tuple[str, str, str]:
+        """Runs of one cause in one environment by one family of algorithms are alike, and count
+        together as one."""
+        return self.truth, self.environment, self.family
+
 
 def case(stored: Stored, with_config: bool) -> Case:
     view = stored.view if with_config else without_config(stored.view)
@@ -85,9 +96,12 @@ def _at_level(series: Series, level: float) -> Series:
 
 
 def as_sb3(stored: Stored) -> Stored:
-    """The run with nothing but what SB3 would have logged of it."""
-    series = {name: s for name, s in stored.view.series.items() if name in VISIBLE_IN_SB3}
-    return replace(stored, view=replace(stored.view, series=series))
+    """The run with nothing but what SB3 would have logged of it; its monitor does not say how
+    episodes ended."""
+    view = stored.view
+    series = {name: s for name, s in view.series.items() if name in VISIBLE_IN_SB3}
+    episodes = view.episodes._replace(ended=None)
+    return replace(stored, view=replace(view, series=series, episodes=episodes))
 
 
 def cases(runs: Iterable[Stored], with_config: bool) -> list[Case]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import yaml
@@ -173,6 +174,7 @@ def entry_of(view: RunView, cause: str | None, found: Verification) -> record.Ve
         p=found.last.p,
         final=(found.final.value, found.final.low, found.final.high),
         steps_ratio=found.steps_ratio,
+        returns=(fmean(found.baseline), fmean(found.patched)),
         env_steps=found.env_steps,
         seconds=found.seconds,
     )

@@ -5,19 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from benchmarks.faults.faults import FAULTS
 from benchmarks.faults.settings import SETTINGS
 
 from dressage.diagnosis.causes import CAUSES
-from dressage.diagnosis.possible import ONLY, RULED_OUT, possible_causes
+from dressage.diagnosis.possible import OF_EVALUATIONS, ONLY, RULED_OUT, possible_causes
 from dressage.presets.resolve import resolve
 from dressage.runs.algorithms import FAMILY
-from dressage.runs.view import RunView
+from dressage.runs.view import RunView, Series
 
 
 def run(algo: str, config: dict[str, Any] | None = None, library: str = "dressage") -> RunView:
-    return RunView(Path("run"), "run", library, algo, "CartPole-v1", config or {})
+    evaluated = {"val/roll/ep_rew_mean": Series(np.arange(3.0), np.ones(3))}
+    return RunView(Path("run"), "run", library, algo, "CartPole-v1", config or {}, series=evaluated)
 
 
 def test_only_known_causes_and_algorithms_are_named() -> None:
@@ -58,6 +60,12 @@ def test_settings_rule_out_what_they_switch_off() -> None:
     }
     on = {"clip_range_vf": 0.2, "target_kl": 0.01, "ent_coef": 0.01, "n_envs": 8}
     assert possible_causes(run("ppo", on)) == possible_causes(run("ppo"))
+
+
+def test_without_evaluations_nothing_is_said_of_them() -> None:
+    silent = run("ppo")
+    silent.series.clear()
+    assert set(possible_causes(run("ppo"))) - set(possible_causes(silent)) == set(OF_EVALUATIONS)
 
 
 def test_choices_have_no_deviation() -> None:

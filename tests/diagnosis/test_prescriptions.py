@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,14 +154,17 @@ def test_measured_effects_take_the_place_of_guesses() -> None:
     rest = {"final": (1.0, 0.0, 2.0), "env_steps": 1e5, "seconds": 1.0, "verdict": "proven"}
     done = Verified(
         env="CartPole-v1", algo="ppo", cause="lr-too-high", steps_ratio=(0.5, 0.4, 0.6),
-        **told, **rest,
+        returns=(400.0, 480.0), **told, **rest,
     )  # fmt: skip
     run = view("ppo", learning_rate=0.05)
     guess = prescribe("lr-too-high", run, [], "medium")
     assert "guess" in guess.expected_effect and guess.priority == "medium"
     measured = prescribe("lr-too-high", run, [], "medium", [done])
     assert measured.expected_effect == (
-        "env steps to the threshold 0.50 times (measured; proven in 1 of 1 verdict)"
+        "final return 400 to 480, env steps to the threshold 0.50 times (measured; proven in 1 of "
+        "1 verdict)"
     )
     assert measured.priority == "high"
+    lost = replace(done, returns=(20.0, 480.0), steps_ratio=(0.95, 0.9, 1.0))
+    assert prescribe("lr-too-high", run, [], "medium", [lost]).priority == "critical"
     assert prescribe("gamma-too-low", run, [], "medium", [done]).expected_effect.endswith("(guess)")

@@ -97,6 +97,7 @@ def entry(**changes: Any) -> Verified:
         "env": "CartPole-v1", "algo": "ppo", "library": "dressage", "patch": {"lr": 1e-3},
         "cause": "lr-too-high", "verdict": "proven", "goal": "frames", "seeds": 8, "p": 0.001,
         "final": (1.0, 0.5, 1.5), "steps_ratio": (0.5, 0.4, 0.6), "env_steps": 1e6, "seconds": 9.0,
+        "returns": (50.0, 60.0),
     }  # fmt: skip
     return Verified(**given | changes)
 

@@ -22,6 +22,7 @@ from dressage.diagnosis.rule import Finding, Rule, Severity
 from dressage.runs.view import RunView
 
 Verdict = Literal["healthy", "undertrained", "faulty", "cannot_tell"]
+ASKED = 0.1  # share of the first cause's probability, below which no change is asked for
 SHOWN = 0.02  # probability below which a cause is not named
 LEAST = 0.003  # probability that a log leaves a cause of which a probe speaks
 CLEARLY = 1.5  # likelihood ratio from which a probe counts as evidence for a cause
@@ -258,7 +259,7 @@ def _speaks_for(cause: str, findings: Mapping[str, Finding]) -> list[str]:
     known = [
         (shipped_rates().chance(_rule(id), cause), found.says)
         for id, found in findings.items()
-        if cause in _rule(id).expected
+        if cause in _rule(id).expected and not _rule(id).sign
     ]
     return [says for _, says in sorted(known, reverse=True)]
 
@@ -271,7 +272,13 @@ def _prescriptions(
 ) -> list[Prescription]:
     asked = []
     for cause in ranked[:MOST]:
-        own = [found for id, found in findings.items() if cause.id in _rule(id).expected]
+        if cause.probability < ASKED * ranked[0].probability:
+            break
+        own = [
+            found
+            for id, found in findings.items()
+            if cause.id in _rule(id).expected and not _rule(id).sign
+        ]
         severities = [_rule(found.rule).severity for found in own]
         worst: Severity = min(severities, key=ORDER.index, default="medium")
         asked.append(prescribe(cause.id, run, own, worst, verified))

@@ -27,7 +27,9 @@ HEALTHY = "healthy"
 STRENGTH = 8.0  # environments that a rule's own expectation counts as
 OF_ALL = 4.0  # of one family of algorithms: that the rate over all families counts as
 FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
+RAREST = 1e-4  # the smallest chance: a setting far outside its range is hardly ever healthy
 QUIET = 0.4  # below a half: few metrics (SB3 logs few) leave healthy runs in some doubt
+NO_FAULT_NEAR = 1.5  # times the likeliest fault (chosen on training environments left out)
 UNPROVEN = 0.1  # prior of a cause without labelled runs, beside one that has some
 Count = Mapping[str, Mapping[str, float]]  # cause -> family -> environments
 
@@ -102,7 +104,7 @@ class Rates:
 
 def _logs(chance: float) -> tuple[float, float]:
     """Of firing and of staying quiet, neither of which is ever certain."""
-    bounded = min(max(chance, 1e-3), 1.0 - 1e-3)
+    bounded = min(max(chance, RAREST), 1.0 - RAREST)
     return math.log(bounded), math.log1p(-bounded)
 
 
@@ -160,10 +162,12 @@ def weighed(scores: Mapping[str, float], rates: Rates) -> dict[str, float]:
 
 def ranking(chances: Mapping[str, float]) -> list[str]:
     """The answers in order. `HEALTHY` is the first where its probability is `QUIET` or more, about
-    that of all faults together, and the last where it is not: a run that surely has a fault may
-    have one of several."""
+    that of all faults together, or where no single fault comes near it; and the last where it is
+    not: a run that surely has a fault may have one of several."""
     faults = [cause for cause in chances if cause != HEALTHY]
-    return [HEALTHY, *faults] if chances[HEALTHY] >= QUIET else [*faults, HEALTHY]
+    likeliest = max((chances[cause] for cause in faults), default=0.0)
+    quiet = chances[HEALTHY] >= min(QUIET, NO_FAULT_NEAR * likeliest)
+    return [HEALTHY, *faults] if quiet else [*faults, HEALTHY]
 
 
 def separating(

@@ -29,13 +29,6 @@ CHOICES = {
     "CartPole": 2, "MountainCar": 3, "Acrobot": 3, "LunarLander": 4, "FrozenLake": 4,
     "CliffWalking": 4, "Taxi": 6, "Blackjack": 2,
 }  # fmt: skip
-# Returns that solve well-known tasks, by Gymnasium's registry, for logs that do not say.
-KNOWN_THRESHOLDS = {
-    "CartPole-v1": 475.0, "Acrobot-v1": -100.0, "MountainCar-v0": -110.0, "LunarLander-v3": 200.0,
-    "MountainCarContinuous-v0": 90.0, "LunarLanderContinuous-v3": 200.0, "BipedalWalker-v3": 300.0,
-    "InvertedPendulum-v5": 950.0, "InvertedDoublePendulum-v5": 9100.0, "HalfCheetah-v5": 4800.0,
-    "Hopper-v5": 3800.0,
-}  # fmt: skip
 HALF_WAY = 0.5  # from where a run began to its threshold: enough to speak of learning (guess)
 SINGLE_STEP = ("a2c", "a3c", "reinforce")  # one update a rollout: each moves the policy little
 VALUE_LOSSES = ("train/loss/value", "train/loss/critic", "train/loss/td")
@@ -300,6 +293,14 @@ def bounds(run: RunView) -> tuple[Array, Array] | None:
     return (lowest, highest) if len(low) and len(low) == len(high) else None
 
 
+def layers(run: RunView) -> list[list[float]]:
+    """Units of the hidden layers, a list for each network that the config tells of."""
+    arch = run.config.get("net_arch")
+    groups = arch.values() if isinstance(arch, dict) else [arch]
+    lists = [group for group in groups if isinstance(group, (list, tuple))]
+    return [[n for n in group if isinstance(n, (int, float))] for group in lists]
+
+
 class Counts(NamedTuple):
     """What one round of collecting and updating consists of; NaN where it cannot be told."""
 
@@ -358,14 +359,8 @@ def episode_length(run: RunView, begin: float = 0.5) -> float:
 
 
 def solved(run: RunView) -> bool:
-    """Whether the late return is at the environment's threshold, told by the log or well known."""
-    return late_return(run) >= _threshold(run)
-
-
-def _threshold(run: RunView) -> float:
-    """NaN where none is known."""
-    known = KNOWN_THRESHOLDS.get(run.env or "", math.nan)
-    return known if run.threshold is None else run.threshold
+    """Whether the late return is at the environment's threshold."""
+    return run.threshold is not None and late_return(run) >= run.threshold
 
 
 def late_return(run: RunView, evaluated: bool = True) -> float:
@@ -389,7 +384,7 @@ def done(run: RunView) -> bool:
     if solved(run) or not learned(run):
         return solved(run)
     before = beginning(run)
-    way = HALF_WAY * (_threshold(run) - before)
+    way = math.nan if run.threshold is None else HALF_WAY * (run.threshold - before)
     return not late_return(run) - before < way or rises(returns(run), 0.6)
 
 

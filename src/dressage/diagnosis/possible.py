@@ -1,7 +1,7 @@
 """Which causes a run can have at all: what its algorithm, its actions and its settings leave open.
 
 Only what follows by definition: A2C has no clip range, a choice among actions has no deviation, a
-limit that is not set is not too tight.
+limit that is not set is not too tight; and what no log without evaluations can show.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ OF_NUMBERS = (  # actions that are numbers, not choices
     "action-saturation",
     "actor-saturation",
 )
+OF_EVALUATIONS = ("normaliser-mismatch", "eval-env-mismatch")  # nothing tells of them without
 ONE_PROCESS = ("dressage", "sb3", "cleanrl", "tianshou", "gymnasium-solver")
 # A setting, and the value with which it rules a cause out.
 RULED_OUT: dict[str, tuple[str, object]] = {
@@ -56,13 +57,14 @@ RULED_OUT: dict[str, tuple[str, object]] = {
 def possible_causes(run: RunView) -> list[str]:
     """In the order of the vocabulary."""
     family, known = run.family, run.family != "unknown"
-    choices = _chooses(run)
+    choices, evaluated = _chooses(run), bool(run["val/roll/ep_rew_mean"])
     return [
         cause.id
         for cause in CAUSES.values()
         if (not known or family in cause.families)
         and not (known and cause.id in ONLY and run.algo not in ONLY[cause.id])
         and not (choices and cause.id in OF_NUMBERS)
+        and not (not evaluated and cause.id in OF_EVALUATIONS)
         and not (cause.id == "distributed-desync" and run.library in ONE_PROCESS)
         and not _ruled_out(cause.id, run.config)
     ]

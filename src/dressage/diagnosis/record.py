@@ -38,6 +38,7 @@ class Verified:
     p: float
     final: tuple[float, float, float]  # difference of the final return, with its interval
     steps_ratio: tuple[float, float, float]  # env steps to the threshold, patched over baseline
+    returns: tuple[float, float]  # mean final return of the baseline, and with the patch
     env_steps: float  # trained in all
     seconds: float
     date: str = field(default_factory=lambda: datetime.date.today().isoformat())
@@ -83,7 +84,7 @@ def _entries(path: Path) -> Iterator[Verified]:
         try:
             told = json.loads(line)
             known = {name: told[name] for name in names if name in told}
-            for name in ("final", "steps_ratio"):
+            for name in ("final", "steps_ratio", "returns"):
                 known[name] = tuple(float(value) for value in known[name])
             yield Verified(**known)
         except (KeyError, TypeError, ValueError):
@@ -110,17 +111,26 @@ class Effect:
     """What a fix has done where it was tried, weighted to settings like this one."""
 
     steps_ratio: float  # env steps to the threshold, with it over without it
+    returns: tuple[float, float]  # without it and with it, of the verdict that counts most
     low: float  # the least and the greatest of the verdicts
     high: float
     n: int  # verdicts
     proven: int
 
     @property
+    def share_lost(self) -> float:
+        """Of the return, without the fix."""
+        before, after = self.returns
+        return (after - before) / max(abs(before), abs(after), 1e-9)
+
+    @property
     def says(self) -> str:
         spread = f", {self.low:.2f} to {self.high:.2f}" if self.n > 1 else ""
+        before, after = self.returns
         return (
-            f"env steps to the threshold {self.steps_ratio:.2f} times (measured{spread}; proven in "
-            f"{self.proven} of {self.n} {'verdict' if self.n == 1 else 'verdicts'})"
+            f"final return {before:.4g} to {after:.4g}, env steps to the threshold "
+            f"{self.steps_ratio:.2f} times (measured{spread}; proven in {self.proven} of {self.n} "
+            f"{'verdict' if self.n == 1 else 'verdicts'})"
         )
 
 
@@ -139,6 +149,7 @@ def expected_effect(
     ratios = [entry.steps_ratio[0] for _, entry in found]
     return Effect(
         steps_ratio=sum(weight * entry.steps_ratio[0] for weight, entry in found) / total,
+        returns=found[0][1].returns,
         low=min(ratios),
         high=max(ratios),
         n=len(found),

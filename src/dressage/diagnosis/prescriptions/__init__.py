@@ -18,6 +18,7 @@ from dressage.errors import ConfigError
 from dressage.runs.view import RunView
 
 MOST = 3  # changes asked for at first
+KEPT_FROM_CONVERGING = 0.5  # share of the return that a fault cost where its fix was measured
 FIXES: Mapping[str, Fix] = {**optimisation.FIXES, **values.FIXES, **surroundings.FIXES}
 PRIORITIES: Mapping[Severity, str] = {
     "critical": "lets the run converge at all (guess)",
@@ -73,8 +74,8 @@ def prescribe(
 
 def _priority(worst: Severity, effect: Effect) -> Severity:
     """What was measured decides, but for what keeps a run from converging at all."""
-    if worst == "critical":
-        return worst
+    if worst == "critical" or effect.share_lost > KEPT_FROM_CONVERGING:
+        return "critical"
     if effect.steps_ratio < 0.7:
         return "high"
     return "medium" if effect.steps_ratio < 0.9 else "low"

@@ -19,6 +19,13 @@ from dressage.runs.readers.tables import Table
 from dressage.runs.table import Array
 from dressage.runs.view import Episodes, RunView, Series, State
 
+THRESHOLDS = {
+    "CartPole-v1": 475.0, "Acrobot-v1": -100.0, "MountainCar-v0": -110.0, "LunarLander-v3": 200.0,
+    "MountainCarContinuous-v0": 90.0, "LunarLanderContinuous-v3": 200.0, "BipedalWalker-v3": 300.0,
+    "InvertedPendulum-v5": 950.0, "InvertedDoublePendulum-v5": 9100.0, "HalfCheetah-v5": 4800.0,
+    "Hopper-v5": 3800.0,
+}  # fmt: skip
+
 WINDOW = 100  # episodes of a rolling mean
 NOTES = 60  # of one view
 LOG_LINES = 2000
@@ -168,6 +175,11 @@ def rolling_mean(values: Array, window: int = WINDOW) -> Array:
     return means
 
 
+def solved_at(env: str | None) -> float | None:
+    """The return that solves a well-known task (Gymnasium's registry), for logs that do not say."""
+    return THRESHOLDS.get(env or "")
+
+
 def finish(view: RunView, files: Iterable[Path] = ()) -> RunView:
     """What follows from the rest: env steps done, the budget, how the run stands."""
     ends = [series.env_steps[-1] for series in view.series.values() if series]
@@ -176,6 +188,8 @@ def finish(view: RunView, files: Iterable[Path] = ()) -> RunView:
     _add_speed(view)
     if view.budget is None:
         view.budget = positive(view.config.get("env_steps"))
+    if view.threshold is None:
+        view.threshold = solved_at(view.env)
     if view.state == "unknown":
         view.state = _guessed_state(view, files)
     view.notes = [_clean(sentence) for sentence in view.notes]

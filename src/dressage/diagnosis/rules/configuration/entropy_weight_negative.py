@@ -1,4 +1,4 @@
-"""CFG009."""
+"""CFG028."""
 
 from __future__ import annotations
 
@@ -7,46 +7,45 @@ from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
 
-class EntropyWeightOutsideRange(Rule):
-    """The weight of the entropy bonus is far from what works.
+class EntropyWeightNegative(Rule):
+    """Certainty is paid for.
 
     Why it hurts
-        A large one outweighs the reward; a negative one drives the policy into certainty.
+        A negative bonus drives the policy into one action before it knows which is
+        good.
 
     Evidence
         ent_coef in force at the start.
 
     Threshold and source
-        Above 0.1 or below 0 (guess; 0 to 0.02 is usual).
+        Below 0 (arithmetic).
 
     Prescription
         ent_coef 0 to 0.01.
 
     Known false alarms
-        Rewards that are far above one.
+        Fine-tuning of a policy that is known to be good.
 
     References
-        SB3 issue 2240.
+        The cause entropy-collapse.
     """
 
-    id = "CFG009"
-    name = "entropy-weight-outside-range"
+    id = "CFG028"
+    name = "entropy-weight-negative"
     family = "configuration"
     severity = "high"
     families = ("on-policy",)
     either = ("ent_coef", "train/hp/ent_coef")
-    thresholds = {"high": Threshold(0.1, "guess")}
+    thresholds = {"low": Threshold(0.0, "arithmetic")}
     elsewhere = 0.01
     expected = {
-        "entropy-bonus-too-high": 0.9,
-        "action-std-explosion": 0.6,
-        "entropy-collapse": 0.4,
+        "entropy-collapse": 0.5,
         "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:
         value = in_force(run, "ent_coef", "train/hp/ent_coef")
-        if not (value > self.bound("high") or value < 0):
+        if not value < self.bound("low"):
             return None
         return self.found(
             f"ent_coef is {value:g}; 0 to 0.02 is usual.", "train/hp/ent_coef", ent_coef=value

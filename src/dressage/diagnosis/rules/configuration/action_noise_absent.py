@@ -7,18 +7,17 @@ from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
 
-class ActionNoiseOutsideRange(Rule):
-    """The noise on actions is zero, or as large as the actions.
+class ActionNoiseAbsent(Rule):
+    """A deterministic policy acts without noise.
 
     Why it hurts
-        Without noise a deterministic actor tries nothing; with too much nothing it does
-        matters.
+        DDPG and TD3 see nothing but what they already do.
 
     Evidence
-        The deviation of the noise in force, actions being in [-1, 1].
+        The deviation of the noise on actions.
 
     Threshold and source
-        0 for DDPG and TD3, or above 0.5 (guess; 0.05 to 0.3 is usual).
+        0 for DDPG and TD3 (arithmetic; 0.05 to 0.3 is usual).
 
     Prescription
         noise_std 0.1.
@@ -31,28 +30,25 @@ class ActionNoiseOutsideRange(Rule):
     """
 
     id = "CFG018"
-    name = "action-noise-outside-range"
+    name = "action-noise-absent"
     family = "configuration"
     severity = "high"
     families = ("actor-critic",)
     either = ("noise_std", "train/hp/noise_std", "action_noise")
-    thresholds = {"noise": Threshold(0.5, "guess")}
+    thresholds = {"low": Threshold(0.0, "arithmetic")}
     elsewhere = 0.01
     expected = {
         "no-action-noise": 0.95,
-        "action-noise-too-large": 0.95,
         "healthy": 0.002,
     }
 
     def check(self, run: RunView) -> Finding | None:
-        if run.algo not in ("td3", "ddpg"):
-            return None
         noise = in_force(run, "noise_std", "train/hp/noise_std")
-        none = noise <= 0 or run.config.get("action_noise") in ("none", "off")
-        if run.config.get("parameter_noise") or not (none or noise > self.bound("noise")):
+        none = noise <= self.bound("low") or run.config.get("action_noise") in ("none", "off")
+        if run.algo not in ("td3", "ddpg") or run.config.get("parameter_noise") or not none:
             return None
         return self.found(
-            f"The noise on actions has a deviation of {0.0 if none else noise:g}; 0.1 is usual.",
+            "Actions have no noise; a deviation of 0.1 is usual.",
             "train/hp/noise_std",
-            noise_std=noise,
+            noise_std=0.0,
         )

@@ -76,4 +76,5 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view({"clip_range_vf": 0.2}, **{"train/loss/value": 900.0}),
         view({"clip_range_vf": 0.2}, **{"train/loss/value": 0.04}),
     ),
+    "CFG032": (view({"target_entropy": 10.0}, "sac"), view({"target_entropy": -1.0}, "sac")),
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dressage.errors import ConfigError, RunError
-from dressage.math.schedules import NUMBER, Schedule, parse_schedule
+from dressage.math.schedules import Schedule, parse_schedule
 from dressage.runs.files import writing
 from dressage.runs.readers import read
 from dressage.runs.readers.sb3 import LIBRARY as LIBRARY
@@ -80,9 +79,6 @@ def settings_of(view: RunView) -> dict[str, Any]:
         found.setdefault("learning_rate", rate)
     if view.algo not in ("ppo", "a2c"):
         found.setdefault("train_freq", _train_freq(view, found))
-        noise = _noise(view)
-        if noise is not None:
-            found.setdefault("noise_std", noise)
     if "learning_rate" not in found:
         raise ConfigError(
             f"{view.id} says nothing of its learning rate, in its model or in its log: give its "
@@ -123,13 +119,6 @@ def _train_freq(view: RunView, settings: Mapping[str, Any]) -> int:
     if not isinstance(made, int | float) or made <= 0 or taken <= 0 or steps <= 0:
         return {"dqn": 4}.get(str(view.algo), 1)  # SB3's defaults
     return max(1, round(steps * taken / float(made) / float(settings.get("n_envs") or 1)))
-
-
-def _noise(view: RunView) -> float | None:
-    """The deviation of Gaussian noise on actions, of which the zip holds a list or a text."""
-    sigma = view.own_config.get("action_noise/_sigma")
-    words = re.findall(r"[0-9.]+(?:e-?[0-9]+)?", str(sigma)) if sigma is not None else []
-    return float(words[0]) if words and NUMBER.fullmatch(words[0]) else None
 
 
 def checked(view: RunView, settings: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ evaluations.npz, the plain values of a model's zip, config.yml and args.yml."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -237,12 +238,22 @@ def configure(view: RunView, own: Mapping[str, Any]) -> None:
     if isinstance(advantage := config.get("normalize_advantage"), bool):
         way = "batch" if view.algo == "a2c" else "minibatch"
         config["normalize_advantage"] = way if advantage else "off"
-    if isinstance(own.get("action_noise"), dict):
-        config.pop("action_noise", None)
+    config.pop("action_noise", None)
+    if "action_noise" in own:
+        config |= _noise(own["action_noise"], view.algo)
     if view.algo:
         config["algo"] = view.algo
     view.config = config
     view.env = assemble.text_of(config.get("env"))
+
+
+def _noise(own: Any, algo: str | None) -> dict[str, Any]:
+    """The deviation of Gaussian noise on actions, of which the zip holds a list or a text."""
+    if own is None:
+        return {"noise_std": 0.0} if algo in ("td3", "ddpg") else {}
+    sigma = own.get("_sigma") if isinstance(own, dict) else None
+    number = re.search(r"\d+\.?\d*(?:e-?\d+)?", str(sigma)[:200])
+    return {"noise_std": float(number[0])} if number else {}
 
 
 def _policy_kwargs(text: str) -> dict[str, Any]:

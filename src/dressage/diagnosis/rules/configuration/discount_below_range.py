@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dressage.diagnosis.look import episode_length, number
+from dressage.diagnosis.look import done, episode_length, number
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -20,8 +20,8 @@ class DiscountBelowRange(Rule):
         gamma, beside the length of episodes where that is known.
 
     Threshold and source
-        Below 0.9 with episodes of over five times 1 / (1 - gamma) (guess; 0.95 to 0.999
-        is usual).
+        Below 0.9 with episodes of over five times 1 / (1 - gamma), where the task was not
+        learned (guess; 0.95 to 0.999 is usual).
 
     Prescription
         gamma 0.99.
@@ -39,7 +39,7 @@ class DiscountBelowRange(Rule):
     severity = "high"
     settings = ("gamma",)
     thresholds = {"low": Threshold(0.9, "guess"), "times": Threshold(5.0, "guess")}
-    elsewhere = 0.01
+    elsewhere = 0.002
     expected = {
         "gamma-too-low": 0.95,
         "discount-misapplied": 0.02,
@@ -49,6 +49,6 @@ class DiscountBelowRange(Rule):
     def check(self, run: RunView) -> Finding | None:
         gamma, length = number(run, "gamma"), episode_length(run, 0.0)
         short = math.isnan(length) or length * (1 - gamma) > self.bound("times")
-        if not (gamma < self.bound("low") and short):
+        if not (gamma < self.bound("low") and short) or done(run):
             return None
         return self.found(f"gamma is {gamma:g}; 0.95 to 0.999 is usual.", gamma=gamma)

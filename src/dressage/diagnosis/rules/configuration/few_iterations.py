@@ -37,7 +37,7 @@ class FewIterations(Rule):
     families = ("on-policy",)
     either = ("train/cnt/iterations", "n_steps", "train/loss/policy")
     thresholds = {"iterations": Threshold(20, "guess")}
-    elsewhere = 0.01
+    elsewhere = 0.002
     expected = {
         "rollout-too-long": 0.95,
         "budget-too-small": 0.5,

@@ -55,6 +55,8 @@ class FewUpdatesForTheData(Rule):
         done = run["updates"]
         if math.isnan(ratio) and len(done.values) >= FEWEST and np.ptp(done.env_steps) > 0:
             ratio = float(np.ptp(done.values) / np.ptp(done.env_steps))
+        elif math.isnan(ratio) and len(done.values):  # so few that hardly a row has any
+            ratio = float(done.values[-1] / max(done.env_steps[-1], 1.0))
         if math.isnan(ratio):
             freq, steps = number(run, "train_freq"), number(run, "gradient_steps")
             ratio = steps / freq / max(number(run, "n_envs"), 1.0) if steps > 0 else math.nan

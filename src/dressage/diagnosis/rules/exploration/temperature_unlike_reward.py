@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, median, part, size
@@ -16,7 +18,8 @@ class TemperatureUnlikeReward(Rule):
         Far above the rewards, the policy maximises entropy; far below, it explores nothing.
 
     Evidence
-        The temperature where it never changes, over the size of the reward a step.
+        The temperature where it never changes, over the size of the reward a step, or where that is
+        not logged over the return by the episode’s length.
 
     Threshold and source
         A ratio above 1 or below 1e-3 (guess; 0.2 for rewards near one in the paper).
@@ -36,7 +39,8 @@ class TemperatureUnlikeReward(Rule):
     family = "exploration"
     severity = "high"
     families = ("actor-critic",)
-    needs = ("train/metrics/alpha", "train/roll/reward_std")
+    needs = ("train/metrics/alpha",)
+    either = ("train/roll/reward_std", "train/roll/ep_rew_mean")
     thresholds = {"low": Threshold(0.001, "guess"), "high": Threshold(1.0, "guess")}
     elsewhere = 0.01
     expected = {
@@ -52,7 +56,8 @@ class TemperatureUnlikeReward(Rule):
         alpha = part(run["train/metrics/alpha"])
         spread = median(run["train/roll/reward_std"], 0.0, 0.5)
         mean = size(run["train/roll/reward_mean"], 0.0, 0.5)
-        scale = max(spread, mean)
+        of_all = size(run["train/roll/ep_rew_mean"]) / median(run["train/roll/ep_len_mean"])
+        scale = of_all if math.isnan(spread) else max(spread, mean)
         if len(alpha) < FEWEST or np.ptp(alpha) > 1e-6 * abs(alpha[0]) or not scale > 0:
             return None
         ratio = float(alpha[0]) / scale

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "conv.h"
+#include "few_rows.h"
 
 static uint64_t state = 1;
 static int below(int n) {
@@ -14,6 +15,17 @@ static real *numbers(int64_t n) {
     real *x = malloc((size_t)n * sizeof(real) + 1);
     for (int64_t i = 0; i < n; i++) x[i] = (real)(below(2001) - 1000) / 1000;
     return x;
+}
+
+static void linear_once(void) {
+    const int64_t rows = below(14), outs = 1 + below(60), n = 1 + below(700);
+    real *x = numbers(rows * n), *weight = numbers(outs * n), *bias = numbers(outs);
+    real *alone = numbers(rows * outs), *shared = numbers(rows * outs);
+    few_rows_linear(rows, outs, n, x, weight, bias, alone, 1);
+    few_rows_linear(rows, outs, n, x, weight, bias, shared, 3);
+    for (int64_t i = 0; i < rows * outs; i++)
+        if (alone[i] != shared[i]) exit(3);
+    free(x), free(weight), free(bias), free(alone), free(shared);
 }
 
 static void once(void) {
@@ -34,9 +46,9 @@ static void once(void) {
     real *out = numbers(rows * features), *again = numbers(rows * features);
     real *before = numbers(rows * kept), *d_out = numbers(rows * features);
     const real *const *given = (const real *const *)parameters;
-    void *memory = malloc((size_t)work);
-    conv_forward(&s, rows, images, given, NULL, again, memory);
-    conv_forward(&s, rows, images, given, before, out, memory);
+    void *memory = malloc((size_t)(3 * work));
+    conv_forward(&s, rows, images, given, NULL, again, 3, memory);
+    conv_forward(&s, rows, images, given, before, out, 1, memory);
     for (int64_t i = 0; i < rows * features; i++)
         if (out[i] != again[i]) exit(2);
     conv_backward(&s, rows, images, given, before, out, d_out, gradients, memory);
@@ -45,7 +57,7 @@ static void once(void) {
 }
 
 int main(int argc, char **argv) {
-    for (int i = argc > 1 ? atoi(argv[1]) : 20; i > 0; i--) once();
+    for (int i = argc > 1 ? atoi(argv[1]) : 20; i > 0; i--) once(), linear_once();
     puts("clean");
     return 0;
 }

@@ -90,7 +90,37 @@ def test_an_image_does_not_see_those_beside_it() -> None:
     given = [p.float() for p in parameters]
     kernels = Convolutions(shape, layers)
     alone = [convolved(kernels, images[i : i + 1], given) for i in range(7)]
-    assert torch.equal(torch.cat(alone), convolved(kernels, images, given))
+    for threads in (1, 2, 3, 8):
+        together, _ = kernels.forward(images, given, keep=False, threads=threads)
+        assert torch.equal(torch.cat(alone), together)
+
+
+def linear(rows: int, inputs: int, outs: int) -> tuple[Tensor, Tensor, Tensor]:
+    torch.manual_seed(0)
+    return torch.randn(rows, inputs), torch.randn(outs, inputs), torch.randn(outs)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4, 7, 8, 13])
+@pytest.mark.parametrize(("inputs", "outs"), [(3136, 512), (1, 1), (15, 3), (33, 25), (1030, 49)])
+def test_a_linear_layer_of_few_rows(rows: int, inputs: int, outs: int) -> None:
+    x, weight, bias = (t.double() for t in linear(rows, inputs, outs))
+    kernels = Convolutions(*CASES["grid"], library_for("f64"), "f64")
+    expected = F.linear(x, weight, bias)
+    torch.testing.assert_close(kernels.linear(x, weight, bias), expected, rtol=1e-12, atol=1e-11)
+    for variant in face.library().variants:
+        library = face.Library(build.LIBRARY)
+        library.variant = variant
+        kernels = Convolutions(*CASES["grid"], library)
+        found = kernels.linear(x.float(), weight.float(), bias.float())
+        assert (found - expected).abs().max() <= 1e-5 * expected.abs().max()
+
+
+def test_no_row_of_a_linear_layer_sees_another_or_the_threads() -> None:
+    x, weight, bias = linear(13, 100, 70)
+    kernels = Convolutions(*CASES["grid"])
+    alone = torch.cat([kernels.linear(row, weight, bias) for row in x.split(1)])
+    for threads in (1, 2, 5):
+        assert torch.equal(kernels.linear(x, weight, bias, threads), alone)
 
 
 def test_a_broken_weight_is_seen() -> None:
@@ -122,6 +152,20 @@ def network(shape: tuple[int, int, int]) -> Cnn:
     use_convolutions([net])
     assert net.kernels is not None
     return net
+
+
+@pytest.mark.usefixtures("one_after_the_other")
+def test_few_images_without_gradients_on_any_number_of_threads() -> None:
+    net = network((2, 36, 36))
+    images = torch.randint(0, 256, (8, 2, 36, 36), dtype=torch.uint8)
+    plain = Cnn(net.shape)
+    plain.load_state_dict(net.state_dict())
+    with torch.inference_mode():
+        alone = net(images)
+        torch.testing.assert_close(alone, plain(images), rtol=1e-4, atol=1e-5)
+        for number in (2, 3):
+            use_threads(number)
+            assert torch.equal(net(images), alone)
 
 
 @pytest.mark.usefixtures("one_after_the_other")

@@ -26,9 +26,10 @@ class Convolutions:
         real: str = "f32",
     ) -> None:
         kernel = (library or face.library()).kernel
-        given = [Pointer, Int64, *[Pointer] * 5]
-        self._forward = kernel("conv_forward", real, given)
-        self._backward = kernel("conv_backward", real, [*given, Pointer, Pointer])
+        given = [Pointer, Int64, *[Pointer] * 4]
+        self._forward = kernel("conv_forward", real, [*given, Int, Pointer])
+        self._backward = kernel("conv_backward", real, [*given, *[Pointer] * 3])
+        self._linear = kernel("few_rows_linear", real, [*[Int64] * 3, *[Pointer] * 4, Int])
         self._shape = ConvShape(*shape, len(layers), *zip(*layers, strict=True))
         features, kept, work = Int64(), Int64(), Int64()
         sizes = kernel("conv_sizes", real, [Pointer] * 4, Int)
@@ -40,12 +41,12 @@ class Convolutions:
         return self  # nothing in it changes
 
     def forward(
-        self, images: Tensor, parameters: Sequence[Tensor], keep: bool
+        self, images: Tensor, parameters: Sequence[Tensor], keep: bool, threads: int = 1
     ) -> tuple[Tensor, Tensor | None]:
         rows = len(images)
         features = parameters[0].new_empty(rows, self._features)
         kept = parameters[0].new_empty(rows, self._kept) if keep else None
-        work = torch.empty(self._work, dtype=torch.uint8)
+        work = torch.empty(threads * self._work, dtype=torch.uint8)
         self._forward(
             ctypes.byref(self._shape),
             rows,
@@ -53,9 +54,17 @@ class Convolutions:
             _addresses(parameters),
             None if kept is None else _address(kept),
             _address(features),
+            threads,
             _address(work),
         )
         return features, kept
+
+    def linear(self, x: Tensor, weight: Tensor, bias: Tensor, threads: int = 1) -> Tensor:
+        outs, n = weight.shape
+        result = x.new_empty(len(x), outs)
+        given = map(_address, (x, weight, bias, result))
+        self._linear(len(x), outs, n, *given, threads)
+        return result
 
     def backward(
         self,

@@ -9,13 +9,15 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from dressage.nets.parts import threads
+
 
 class Kernels(Protocol):
     """Convolutions, each with its ReLU, from bytes `[B, C, H, W]` to features `[B, F]` in torch's
     order; `parameters` are the weight and the bias of each."""
 
     def forward(
-        self, images: Tensor, parameters: Sequence[Tensor], keep: bool
+        self, images: Tensor, parameters: Sequence[Tensor], keep: bool, threads: int = 1
     ) -> tuple[Tensor, Tensor | None]:
         """The features, and where `keep` is set what `backward` needs beside them."""
 
@@ -29,11 +31,14 @@ class Kernels(Protocol):
     ) -> Sequence[Tensor]:
         """The gradients of the parameters from that of the features."""
 
+    def linear(self, x: Tensor, weight: Tensor, bias: Tensor, threads: int = 1) -> Tensor:
+        """A linear layer without gradients, for few rows."""
+
 
 def convolved(kernels: Kernels, images: Tensor, parameters: Sequence[Tensor]) -> Tensor:
     if torch.is_grad_enabled() and any(p.requires_grad for p in parameters):
         return _Convolved.apply(kernels, images, *parameters)  # type: ignore[no-any-return, no-untyped-call]
-    return kernels.forward(images, parameters, keep=False)[0]
+    return kernels.forward(images, parameters, keep=False, threads=threads())[0]
 
 
 class _Convolved(torch.autograd.Function):

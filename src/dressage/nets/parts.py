@@ -19,14 +19,20 @@ ROWS = 128  # of a part; with 64 images a part, the Atari network takes 1.1 time
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _pool: ThreadPoolExecutor | None = None
+_threads = 1
 
 
 def use_threads(number: int) -> None:
     """How many parts are worked on at once in this process; 1: one after the other, as at first."""
-    global _pool
+    global _pool, _threads
     if _pool is not None:
         _pool.shutdown()
     _pool = ThreadPoolExecutor(number, "dressage-part") if number > 1 else None
+    _threads = number
+
+
+def threads() -> int:
+    return _threads
 
 
 def in_parts(function: Callable[[Tensor], Tensor], rows: Tensor, module: nn.Module) -> Tensor:

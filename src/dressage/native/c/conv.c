@@ -7,7 +7,9 @@
 
 #include "arena.h"
 #include "conv_blocks.h"
+#include "conv_weights.h"
 #include "gemm.h"
+#include "threads.h"
 
 typedef struct {
     int layers;
@@ -15,8 +17,6 @@ typedef struct {
     layer layer[CONV_MOST_LAYERS], *last;
     real *pixels;
 } net;
-
-INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int place(net *n, const conv_shape *s, arena *memory) {
     int64_t channels = s->channels, height = s->height, width = s->width;
@@ -57,58 +57,6 @@ int conv_sizes(const conv_shape *shape, int64_t *features, int64_t *kept, int64_
     *features = n.last->outs * n.last->rows * n.last->columns;
     *kept = n.kept, *work = (int64_t)arena_bytes(&memory);
     return 0;
-}
-
-/* -- weights as the products read them --------------------------------------------------------- */
-
-/* Copies the rows of one panel between our order and torch's: channel, line, column. Pixels are
-   bytes, so it is the first layer's weights, and so their gradients, that are divided. */
-static void reorder(const layer *l, real *panel, int64_t width, bool to_torch) {
-    const int64_t area = l->kernel * l->kernel, inner = l->run / l->kernel;
-    const real divisor = inner == 1 ? 255 : 1;
-    for (int64_t c = 0; c < l->channels; c++)
-        for (int64_t i = 0; i < area; i++) {
-            real *ours = panel + (inner == 1 ? c * area + i : i * inner + c) * width;
-            real *theirs = l->ordered + (c * area + i) * width;
-            const real *from = to_torch ? ours : theirs;
-            real *to = to_torch ? theirs : ours;
-            for (int64_t x = 0; x < width; x++) to[x] = from[x] / divisor;
-        }
-}
-
-static void pack(const layer *l, const real *weight, const real *bias) {
-    memset(l->weights, 0, (size_t)(l->patch * l->wide) * sizeof(real));
-    memset(l->bias, 0, (size_t)l->wide * sizeof(real));
-    memcpy(l->bias, bias, (size_t)l->outs * sizeof(real));
-    for (int64_t j = 0; j < l->outs; j += PANEL) {
-        const int64_t width = panel_width(l->wide - j);
-        gemm_transpose(least(l->outs - j, width), l->depth, weight + j * l->depth, l->depth,
-                       l->ordered, width);
-        reorder(l, l->weights + j * l->patch, width, false);
-    }
-}
-
-static void unpack(const layer *l, real *weight, real *bias) {
-    memcpy(bias, l->bias_gradient, (size_t)l->outs * sizeof(real));
-    for (int64_t j = 0; j < l->outs; j += PANEL) {
-        const int64_t width = panel_width(l->wide - j);
-        reorder(l, l->gradient + j * l->patch, width, true);
-        gemm_transpose(l->depth, least(l->outs - j, width), l->ordered, width,
-                       weight + j * l->depth, l->depth);
-    }
-}
-
-static void pack_backward(const layer *l, const real *weight) {
-    const int64_t inner = l->run / l->kernel, area = l->kernel * l->kernel;
-    memset(l->backward, 0, (size_t)(l->patch * l->outs) * sizeof(real));
-    for (int64_t o = 0; o < l->outs; o++, weight += l->depth)
-        for (int64_t i = 0; i < area; i++)
-            for (int64_t c = 0; c < l->channels; c++) {
-                const int64_t h = i / l->kernel, at = i % l->kernel * inner + c;
-                const int64_t column = at / PANEL * PANEL, width = panel_width(l->run - column);
-                real *panel = l->backward + (h * l->run + column) * l->outs;
-                panel[o * width + at - column] = weight[c * area + i];
-            }
 }
 
 /* -- one image through one layer --------------------------------------------------------------- */
@@ -157,28 +105,45 @@ static void input_gradient(const layer *l, real *d_x) {
 
 /* -- whole images ------------------------------------------------------------------------------ */
 
-static void read_pixels(const net *n, const uint8_t *images, int64_t row) {
+static void read_pixels(const net *n, const uint8_t *images, int64_t row, real *pixels) {
     const int64_t count = n->layer[0].inputs;
-    for (int64_t i = 0; i < count; i++) n->pixels[i] = images[row * count + i];
+    for (int64_t i = 0; i < count; i++) pixels[i] = images[row * count + i];
+}
+
+typedef struct {
+    const net *n;
+    const uint8_t *images;
+    real *kept, *features;
+    int64_t apart; /* from what one thread works in to the same of the next */
+} forward_job;
+
+static void forward_image(void *about, int thread, int64_t row) {
+    const forward_job *job = about;
+    const net *n = job->n;
+    const int64_t mine = thread * job->apart, pixels = n->last->rows * n->last->columns;
+    read_pixels(n, job->images, row, n->pixels + mine);
+    const real *x = n->pixels + mine;
+    for (const layer *l = n->layer; l <= n->last; l++) {
+        const bool keep = job->kept && l != n->last;
+        real *out = keep ? job->kept + row * n->kept + l->kept : l->out + mine;
+        forward(l, x, out);
+        x = out;
+    }
+    gemm_transpose(pixels, n->last->outs, x, n->last->wide,
+                   job->features + row * n->last->outs * pixels, pixels);
 }
 
 void conv_forward(const conv_shape *shape, int64_t rows, const uint8_t *images,
-                  const real *const *parameters, real *kept, real *features, void *work) {
+                  const real *const *parameters, real *kept, real *features, int threads,
+                  void *work) {
     arena memory = arena_over(work);
     net n;
     place(&n, shape, &memory);
-    const int64_t pixels = n.last->rows * n.last->columns;
     for (int i = 0; i < n.layers; i++) pack(&n.layer[i], parameters[2 * i], parameters[2 * i + 1]);
-    for (int64_t r = 0; r < rows; r++, features += n.last->outs * pixels) {
-        read_pixels(&n, images, r);
-        const real *x = n.pixels;
-        for (layer *l = n.layer; l <= n.last; l++) {
-            real *out = kept && l != n.last ? kept + r * n.kept + l->kept : l->out;
-            forward(l, x, out);
-            x = out;
-        }
-        gemm_transpose(pixels, n.last->outs, x, n.last->wide, features, pixels);
-    }
+    forward_job job = {&n, images, kept, features, (int64_t)(memory.used / sizeof(real))};
+    team *helpers = team_take(rows > 1 ? threads : 1);
+    team_share(helpers, &job, rows, forward_image);
+    team_leave(helpers);
 }
 
 void conv_backward(const conv_shape *shape, int64_t rows, const uint8_t *images,
@@ -206,7 +171,7 @@ void conv_backward(const conv_shape *shape, int64_t rows, const uint8_t *images,
             input_gradient(l, d_x);
             for (int64_t i = 0; i < l->inputs; i++) d_x[i] = x[i] <= 0 ? 0 : d_x[i];
         }
-        read_pixels(&n, images, r);
+        read_pixels(&n, images, r, n.pixels);
         weight_gradient(n.layer, n.pixels);
     }
     for (int i = 0; i < n.layers; i++)

@@ -20,10 +20,12 @@ int conv_sizes(const conv_shape *shape, int64_t *features, int64_t *kept, int64_
 
 /* features [rows, outs · height · width] of images [rows, channels, height, width], whose pixels
    are divided by 255. `parameters`: weight [outs, channels, kernel, kernel] and bias of each layer.
-   kept may be NULL. No image's features depend on the images beside it. */
+   kept may be NULL. No image's features depend on the images beside it, so images are shared out to
+   threads; each needs its own of the bytes to work in. */
 #define conv_forward NAME(conv_forward)
 void conv_forward(const conv_shape *shape, int64_t rows, const uint8_t *images,
-                  const real *const *parameters, real *kept, real *features, void *work);
+                  const real *const *parameters, real *kept, real *features, int threads,
+                  void *work);
 
 /* gradients, ordered as `parameters`, from that of the features; images are added up in order. */
 #define conv_backward NAME(conv_backward)

@@ -48,7 +48,9 @@ def noise(rng: Rng, index: int, n_envs: int, learner: Learner, cfg: Any) -> Nois
     head = net.policy["head"]
     choices, dimensions = len(head.categories), head.continuous
     uniform = rng.uniform("act/choice", (n_envs, choices), index)
-    if dimensions and cfg.use_sde:
+    if not dimensions:
+        return Noise(uniform, uniform[:, :0], None)
+    if cfg.use_sde:
         every = cfg.n_steps if cfg.sde_sample_freq < 1 else cfg.sde_sample_freq
         shape = (n_envs, net.features_size, dimensions)
         return Noise(uniform, uniform[:, :0], sde_matrix(rng.seed, shape, index // every))

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dressage.runs.readers import sb3
 from dressage.runs.readers.assemble import solved_at
 from dressage.runs.view import Episodes, RunView, Series
 
@@ -138,6 +139,9 @@ def unpacked(text: dict[str, Any], codes: Codes) -> Stored:
     own = text["config"] if text["own_config"] is None else text["own_config"]
     key = text["label"]["key"]
     view = RunView(Path(key), key, own_config=own, series=series, episodes=episodes, **given)
+    if view.library == sb3.LIBRARY and own:  # as it is read today
+        sb3.configure(view, own)
+        view.env = given["env"]
     return Stored(text["label"], text["outcome"], view)
 
 

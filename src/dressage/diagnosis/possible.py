@@ -41,6 +41,7 @@ OF_NUMBERS = (  # actions that are numbers, not choices
     "action-range-unnormalised",
     "action-saturation",
     "actor-saturation",
+    "action-space-degenerate",
 )
 OF_EVALUATIONS = ("normaliser-mismatch", "eval-env-mismatch")  # nothing tells of them without
 ONE_PROCESS = ("dressage", "sb3", "cleanrl", "tianshou", "gymnasium-solver")

@@ -243,8 +243,22 @@ def configure(view: RunView, own: Mapping[str, Any]) -> None:
         config |= _noise(own["action_noise"], view.algo)
     if view.algo:
         config["algo"] = view.algo
+    if isinstance(own.get("policy_kwargs"), dict):  # what is not in it is as SB3 has it
+        config = _of_policies(view.algo) | config
     view.config = config
     view.env = assemble.text_of(config.get("env"))
+
+
+def _of_policies(algo: str | None) -> dict[str, Any]:
+    """What SB3 takes for networks and optimizers where nothing is asked for."""
+    if algo in ("ppo", "a2c"):
+        return {"net_arch": [64, 64], "activation": "tanh", "optimizer": "adam",
+                "optimizer_eps": 1e-5, "weight_decay": 0.0}  # fmt: skip
+    sizes = {"dqn": [64, 64], "sac": [256, 256], "td3": [400, 300], "ddpg": [400, 300]}
+    if algo not in sizes:
+        return {}
+    return {"net_arch": sizes[algo], "activation": "relu", "optimizer": "adam",
+            "optimizer_eps": 1e-8, "weight_decay": 0.0}  # fmt: skip
 
 
 def _noise(own: Any, algo: str | None) -> dict[str, Any]:

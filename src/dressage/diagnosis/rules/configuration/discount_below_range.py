@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dressage.diagnosis.look import done, episode_length, number
+from dressage.diagnosis.look import episode_length, learned, number, solved
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -49,6 +49,7 @@ class DiscountBelowRange(Rule):
     def check(self, run: RunView) -> Finding | None:
         gamma, length = number(run, "gamma"), episode_length(run, 0.0)
         short = math.isnan(length) or length * (1 - gamma) > self.bound("times")
-        if not (gamma < self.bound("low") and short) or done(run):
+        fine = learned(run) if run.threshold is None else solved(run)
+        if not (gamma < self.bound("low") and short) or fine:
             return None
         return self.found(f"gamma is {gamma:g}; 0.95 to 0.999 is usual.", gamma=gamma)

@@ -197,16 +197,18 @@ def table(runs: Sequence[Stored], split: str) -> str:
             ),
         }
         word = "with" if with_config else "without"
-        for way, answers in ways.items():
-            cells = [_cell(answers, what) for what in figures]
-            lines.append(f"| {word} | {len(runs)} | {way} | " + " | ".join(cells) + " |")
+        parts = [
+            (f"{word}, runs of {library}", "dressage", answers)
+            for library in sorted({run.label["library"] for run in runs})
+            if (answers := [a for a in ways["dressage"] if a.case.label["library"] == library])
+        ]
+        as_by_sb3 = answered(cases(map(as_sb3, runs), with_config), rates)
+        parts.append((f"{word}, of what SB3 logs", "dressage", as_by_sb3))
+        for what, way, answers in [*((word, *item) for item in ways.items()), *parts]:
+            cells = [_cell(answers, figure) for figure in figures]
+            lines.append(f"| {what} | {len(answers)} | {way} | " + " | ".join(cells) + " |")
         wanted = [*(f"{100 * value:g}" for value in WANTED[with_config].values()), ""]
         lines.append(f"| {word} | | wanted | " + " | ".join(wanted) + " |")
-        answers = answered(cases(map(as_sb3, runs), with_config), rates)
-        cells = [_cell(answers, what) for what in figures]
-        lines.append(
-            f"| {word}, of what SB3 logs | {len(runs)} | dressage | " + " | ".join(cells) + " |"
-        )
         if not with_config:
             missed = by_cause(ways["dressage"])
     return "\n".join([*lines, "", "Without the config, by cause:", "", *missed]) + "\n"

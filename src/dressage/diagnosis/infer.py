@@ -27,7 +27,8 @@ HEALTHY = "healthy"
 STRENGTH = 8.0  # environments that a rule's own expectation counts as
 OF_ALL = 4.0  # of one family of algorithms: that the rate over all families counts as
 FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
-RAREST = 1e-4  # the smallest chance: a setting far outside its range is hardly ever healthy
+RAREST = 1e-3  # the smallest chance of a symptom; few environments were seen
+RAREST_SETTING = 1e-4  # of a setting far outside its range, which is hardly ever healthy
 QUIET = 0.4  # below a half: few metrics (SB3 logs few) leave healthy runs in some doubt
 NO_FAULT_NEAR = 1.5  # times the likeliest fault (chosen on training environments left out)
 UNPROVEN = 0.1  # prior of a cause without labelled runs, beside one that has some
@@ -80,8 +81,9 @@ class Rates:
         causes that nothing is known of all at once."""
         if (rule.id, family) not in self._logs:
             known = {HEALTHY, *rule.expected, *self.environments}
-            found = dict.fromkeys(CAUSES, _logs(rule.elsewhere))
-            found |= {cause: _logs(self.chance(rule, cause, family)) for cause in known}
+            least = RAREST_SETTING if rule.family == "configuration" else RAREST
+            found = dict.fromkeys(CAUSES, _logs(rule.elsewhere, least))
+            found |= {cause: _logs(self.chance(rule, cause, family), least) for cause in known}
             self._logs[rule.id, family] = found
         return self._logs[rule.id, family]
 
@@ -102,9 +104,9 @@ class Rates:
         )
 
 
-def _logs(chance: float) -> tuple[float, float]:
+def _logs(chance: float, least: float) -> tuple[float, float]:
     """Of firing and of staying quiet, neither of which is ever certain."""
-    bounded = min(max(chance, RAREST), 1.0 - RAREST)
+    bounded = min(max(chance, least), 1.0 - least)
     return math.log(bounded), math.log1p(-bounded)
 
 

@@ -56,7 +56,8 @@ class TemperatureUnlikeReward(Rule):
         alpha = part(run["train/metrics/alpha"])
         spread = median(run["train/roll/reward_std"], 0.0, 0.5)
         mean = size(run["train/roll/reward_mean"], 0.0, 0.5)
-        of_all = size(run["train/roll/ep_rew_mean"]) / median(run["train/roll/ep_len_mean"])
+        length = max(median(run["train/roll/ep_len_mean"]), 1.0)  # nan stays
+        of_all = size(run["train/roll/ep_rew_mean"]) / length
         scale = of_all if math.isnan(spread) else max(spread, mean)
         if len(alpha) < FEWEST or np.ptp(alpha) > 1e-6 * abs(alpha[0]) or not scale > 0:
             return None

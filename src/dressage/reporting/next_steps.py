@@ -111,8 +111,8 @@ def _budget(data: RunData, evaluations: Evaluations) -> list[Words]:
     level = "p < 0.001" if p < 0.001 else f"p = {number(p, 2)}"
     words: tuple[str, ...] = (
         f"Episode returns were still rising at the end: {number(gain, 3)} over the last "
-        f"{percent(0.3)} of the env steps (Theil–Sen; Mann–Kendall {level}). A larger budget is "
-        "the first thing to try",
+        f"{percent(0.3)} of the env steps (Theil–Sen; Mann–Kendall {level}). Where nothing else "
+        "is wrong, a larger budget is the first thing to try",
     )
     if data.budget:
         task = quote(f"{data.env}:{data.algo}")

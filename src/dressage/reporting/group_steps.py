@@ -36,8 +36,9 @@ def group_steps(group: Gathered, outside: list[str]) -> list[Words]:
     if rising:
         steps.append(
             f"Episode returns were still rising at the end in {len(rising)} of {len(members)} "
-            "seeds (Mann–Kendall, p < 0.01, last 30 % of the env steps): where nothing else is wrong, "
-            "a larger budget is the first thing to try. How much it would gain, this does not say."
+            "seeds (Mann–Kendall, p < 0.01, last 30 % of the env steps): where nothing else is "
+            "wrong, a larger budget is the first thing to try. How much it would gain, this does "
+            "not say."
         )
     if not any(len(data.evaluations()) for data in members):
         evaluate = Code(f"dressage evaluate {quote(name)}")

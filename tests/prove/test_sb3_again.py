@@ -113,8 +113,12 @@ def test_the_result_is_a_plain_file_in_their_words(ppo: RunView) -> None:
     told = sb3.as_config(ppo, sb3.settings_of(ppo) | {"ent_coef": 0.0})
     again = yaml.safe_load(yaml.safe_dump(told))
     assert again["ent_coef"] == 0.0 and again["learning_rate"] == "linear(0.001, 0)"
-    network = {"net_arch": [16, 16], "activation_fn": "ReLU"}
-    assert again["policy_kwargs"].items() >= network.items()
+    assert again["policy_kwargs"] == {
+        "net_arch": [16, 16],
+        "activation_fn": "ReLU",
+        "optimizer_class": "Adam",
+        "optimizer_kwargs": {"eps": 1e-5},
+    }
     assert again["n_timesteps"] == 512 and again["algo"] == "ppo"
 
 

@@ -191,7 +191,13 @@ EQUIVALENT: list[tuple[frozenset[str], str]] = [
 ]
 
 
-def accepted(cause: str) -> frozenset[str]:
+# Beside these, of variants whose log hides what would tell: whoever learns to earn less by the log
+# has a reward or a loss of the wrong sign.
+OF_VARIANT = {"reward-sign-flipped.unlogged": frozenset({"policy-loss-sign"})}
+
+
+def accepted(cause: str, variant: str = "") -> frozenset[str]:
     """The causes that count as a right answer for a run with this one."""
     sets = [causes for causes, _ in EQUIVALENT if cause in causes]
+    sets += [causes for start, causes in OF_VARIANT.items() if variant.startswith(start)]
     return frozenset({cause}).union(*sets)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from benchmarks.faults.fault import ANY, CONTINUOUS, WRAPPED_CHOICES, fault
 from benchmarks.faults.injection import levels
 
+UNLOGGED: dict[str, dict[str, Any]] = {"rewards:LoggedAsItWas": {}}
 ENVIRONMENT = [
     fault(
         "reward-sign-flipped",
@@ -55,6 +58,37 @@ ENVIRONMENT = [
         levels(
             wrap={"rewards:Uninformative": {"kept": (0.02, 0.005, 0.0), "noise": (3.0, 1.0, 1.0)}}
         ),
+    ),
+    # The same where the log tells what the environment paid, not what was learned from.
+    fault(
+        "reward-sign-flipped",
+        ANY,
+        levels(wrap=UNLOGGED | {"rewards:FlippedAtTimes": {"share": (0.8, 0.9, 1.0)}}),
+        "unlogged",
+    ),
+    fault(
+        "reward-scale-too-large",
+        ("cartpole-dqn", "pointmass-dqn", "pendulum-sac", "pointmass-sac"),
+        levels(wrap=UNLOGGED | {"rewards:Scaled": {"factor": (100.0, 1e3, 1e5)}}),
+        "unlogged",
+    ),
+    fault(
+        "reward-scale-too-large",
+        ("cartpole-a2c", "pointmass-choices-ppo", "cartpole-ppo"),
+        levels(
+            {"share_features": True},
+            wrap=UNLOGGED | {"rewards:Scaled": {"factor": (1e2, 1e3, 1e5)}},
+        ),
+        "unlogged-shared",
+    ),
+    fault(
+        "reward-uninformative",
+        ANY,
+        levels(
+            wrap=UNLOGGED
+            | {"rewards:Uninformative": {"kept": (0.02, 0.005, 0.0), "noise": (3.0, 1.0, 1.0)}}
+        ),
+        "unlogged",
     ),
     fault("reward-misaligned", CONTINUOUS, levels(wrap={"rewards:Late": {"steps": (8, 20, 40)}})),
     fault(

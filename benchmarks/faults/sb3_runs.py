@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +122,12 @@ def wrapped(cause: str, where: tuple[str, ...], wrapper: str, **kwargs: Any) -> 
     return Sb3Fault(_name(cause, where), cause, where, wrappers=((wrapper, kwargs),))
 
 
+def unlogged(cause: str, where: tuple[str, ...], wrapper: str, **kwargs: Any) -> Sb3Fault:
+    """Outside of the monitor: what is logged is what the environment paid."""
+    made = wrapped(cause, where, wrapper, **kwargs)
+    return replace(made, name=f"{cause}.unlogged-{made.name.split('.')[1]}", job={"unlogged": True})
+
+
 def coded(cause: str, where: tuple[str, ...], patch: str, **kwargs: Any) -> Sb3Fault:
     return Sb3Fault(_name(cause, where), cause, where, code=((patch, kwargs),))
 
@@ -181,6 +187,16 @@ FAULTS = {
         wrapped("reward-scale-too-large", VALUES, "rewards:Scaled", factor=1e4),
         wrapped("reward-scale-too-large", SAC, "rewards:Scaled", factor=1e3),
         wrapped("reward-uninformative", ON_POLICY, "rewards:Uninformative"),
+        wrapped("reward-scale-too-large", ON_POLICY, "rewards:Scaled", factor=1e3),
+        *(
+            unlogged("reward-sign-flipped", where, "rewards:FlippedAtTimes", share=1.0)
+            for where in (ON_POLICY, VALUES, SAC)
+        ),
+        *(
+            unlogged("reward-scale-too-large", where, "rewards:Scaled", factor=1e3)
+            for where in (ON_POLICY, VALUES, SAC)
+        ),
+        unlogged("reward-uninformative", ON_POLICY, "rewards:Uninformative"),
         wrapped("obs-constant", ALL, "observations:Constant"),
         wrapped("obs-unnormalised", SAC, "observations:Enlarged", factor=1e3),
         wrapped("obs-stale", ON_POLICY, "observations:Stale", steps=12),

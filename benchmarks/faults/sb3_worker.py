@@ -81,12 +81,10 @@ def environments(job: dict[str, Any], n_envs: int, seed: int, folder: Path | Non
             env = named(job["env"], job["env_kwargs"])
             if folder is not None:
                 env = recording.TrueReturn(env)
-            for name, kwargs in job["wrappers"]:
-                module, _, kind = name.partition(":")
-                wrapper = getattr(import_module(f"benchmarks.faults.injections.{module}"), kind)
-                env = wrapper(env, **kwargs)
             path = None if folder is None else str(folder / str(index))
-            return Monitor(env, path)
+            if job.get("unlogged"):  # as with `make_vec_env(wrapper_class=…)`
+                return wrapped(Monitor(env, path), job["wrappers"])
+            return Monitor(wrapped(env, job["wrappers"]), path)
 
         return make
 
@@ -95,6 +93,14 @@ def environments(job: dict[str, Any], n_envs: int, seed: int, folder: Path | Non
     if "normalize" in job:
         made = VecNormalize(made, gamma=0.95, **job["normalize"])
     return made
+
+
+def wrapped(env: Any, wrappers: list[tuple[str, dict[str, Any]]]) -> Any:
+    for name, kwargs in wrappers:
+        module, _, kind = name.partition(":")
+        wrapper = getattr(import_module(f"benchmarks.faults.injections.{module}"), kind)
+        env = wrapper(env, **kwargs)
+    return env
 
 
 def named(env: str, kwargs: dict[str, Any]) -> Any:

@@ -65,7 +65,7 @@ def case(stored: Stored, with_config: bool) -> Case:
 def right(label: Mapping[str, Any]) -> frozenset[str]:
     """The answers that count as right."""
     if label["cause"]:
-        return accepted(label["cause"])
+        return accepted(label["cause"], label["variant"])
     return frozenset({HEALTHY, SHORT} if label.get("unfinished") else {HEALTHY})
 
 

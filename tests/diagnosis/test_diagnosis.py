@@ -50,6 +50,15 @@ def test_labelled_runs_outweigh_what_a_rule_expects() -> None:
     assert Rates().chance(rule, "lr-too-high") == pytest.approx(rule.expected["lr-too-high"])
 
 
+def test_arithmetic_is_counted_for_the_causes_that_it_names() -> None:
+    """Restarted schedules were made to hurt by a high rate; that rate speaks for itself alone."""
+    rule = all_rules()["CFG004"]
+    everywhere = {cause: {"on-policy": 40.0} for cause in ("lr-too-high", "schedule-restarts")}
+    rates = Rates(everywhere, {"CFG004": Seen(everywhere)})
+    assert rates.chance(rule, "lr-too-high", "on-policy") > 0.95
+    assert rates.chance(rule, "schedule-restarts", "on-policy") == rule.elsewhere
+
+
 def test_a_family_in_which_a_rule_fires_is_judged_by_itself() -> None:
     rule = all_rules()["OPT001"]
     everywhere = {"lr-too-high": {"on-policy": 40.0, "value-based": 40.0}}

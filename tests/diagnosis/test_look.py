@@ -31,6 +31,18 @@ def test_start_end_and_size() -> None:
     assert math.isnan(look.start(series([], [])))
 
 
+def test_the_parts_of_a_short_log_are_its_nearest_rows() -> None:
+    """15 rows: a tenth of the run holds one or two of them, and three stand for it."""
+    short = series(np.arange(15.0), np.arange(15.0))
+    assert look.part(short, 0.0, 0.05).tolist() == [0.0, 1.0, 2.0]
+    assert look.median(short, 0.9) == 13.0
+    assert look.part(short, 0.5, 0.5).tolist() == [7.0]  # a part in the middle is as it is
+    long = series(np.arange(101.0))
+    assert look.part(long, 0.0, 0.05).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    few = series(np.arange(6.0), np.arange(6.0))
+    assert look.part(few, 0.0, 0.05).tolist() == [0.0] and math.isnan(look.median(few, 0.8))
+
+
 def test_growth_is_between_parts_of_the_run() -> None:
     values = series(np.where(STEPS < 500, -2.0, 30.0))
     assert look.growth(values, (0.0, 0.4), (0.6, 1.0)) == pytest.approx(15.0)

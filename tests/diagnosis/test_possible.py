@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,13 @@ from benchmarks.faults.faults import FAULTS
 from benchmarks.faults.settings import SETTINGS
 
 from dressage.diagnosis.causes import CAUSES
-from dressage.diagnosis.possible import OF_EVALUATIONS, ONLY, RULED_OUT, possible_causes
+from dressage.diagnosis.possible import (
+    OF_EVALUATIONS,
+    ONLY,
+    RULED_OUT,
+    SETTLED,
+    possible_causes,
+)
 from dressage.presets.resolve import resolve
 from dressage.runs.algorithms import FAMILY
 from dressage.runs.view import RunView, Series
@@ -58,8 +65,40 @@ def test_settings_rule_out_what_they_switch_off() -> None:
         "entropy-bonus-too-high",
         "envs-share-seed",
     }
-    on = {"clip_range_vf": 0.2, "target_kl": 0.01, "ent_coef": 0.01, "n_envs": 8}
+    on = {"clip_range_vf": 0.2, "target_kl": 0.001, "ent_coef": 0.01, "n_envs": 8}
     assert possible_causes(run("ppo", on)) == possible_causes(run("ppo"))
+
+
+@pytest.mark.parametrize("cause", sorted(SETTLED))
+def test_a_setting_well_inside_its_range_is_not_to_blame(cause: str) -> None:
+    setting, low, high = SETTLED[cause]
+    algo = next(a for a in ("ppo", "sac", "dqn") if cause in possible_causes(run(a)))
+    for value in (low, high):
+        if math.isfinite(value):
+            assert cause not in possible_causes(run(algo, {setting: value}))
+    for value in (low / 2, high * 2):
+        if math.isfinite(value) and value != 0:
+            assert cause in possible_causes(run(algo, {setting: value}))
+
+
+@pytest.mark.parametrize(
+    ("algo", "cause", "settled", "open_"),
+    [
+        ("ppo", "optimizer-choice", {"optimizer": "adam"}, {"optimizer": "sgd"}),
+        ("ppo", "network-too-small", {"net_arch": [64, 64]}, {"net_arch": [64, 1]}),
+        ("sac", "sac-alpha-too-high", {"ent_coef": "auto"}, {"ent_coef": 20.0}),
+    ],
+)
+def test_what_the_settings_say_rules_causes_out(
+    algo: str, cause: str, settled: dict[str, Any], open_: dict[str, Any]
+) -> None:
+    assert cause not in possible_causes(run(algo, settled))
+    assert cause in possible_causes(run(algo, open_)) and cause in possible_causes(run(algo))
+
+
+def test_where_values_learn_at_the_policys_rate_rates_do_not_differ() -> None:
+    assert "value-lr-mismatch" not in possible_causes(run("ppo", library="sb3"))
+    assert "value-lr-mismatch" in possible_causes(run("ppo"))
 
 
 def test_without_evaluations_nothing_is_said_of_them() -> None:
@@ -85,3 +124,25 @@ def test_no_fault_of_the_benchmark_is_ruled_out(name: str) -> None:
                 setting.env, setting.algo, changed, use_preset=False, trust=True
             ).values()
             assert fault.cause in possible_causes(run(setting.algo, config)), (place, changed)
+
+
+@pytest.mark.parametrize(
+    ("rates", "restarts", "ends"),
+    [
+        (np.full(10, 3e-4), False, False),
+        (np.linspace(3e-4, 3e-5, 10), False, True),
+        (np.array([3e-4, 2e-4, 1e-4, 3e-4, 2e-4, 1e-4]), True, True),
+        (np.array([3e-4, 3e-4]), True, True),  # too few rows to tell
+    ],
+)
+def test_schedules_are_to_blame_only_where_settings_moved(
+    rates: np.ndarray, restarts: bool, ends: bool
+) -> None:
+    view = run("ppo", library="sb3")
+    view.series["train/hp/lr"] = Series(np.arange(float(len(rates))), rates)
+    view.series["train/hp/clip_range"] = Series(np.arange(10.0), np.full(10, 0.2))
+    found = possible_causes(view)
+    assert ("schedule-restarts" in found) == restarts
+    assert ("lr-schedule-ends-early" in found) == ends
+    view.series["train/hp/clip_range"].values[5] = 0.4
+    assert "schedule-restarts" in possible_causes(view)

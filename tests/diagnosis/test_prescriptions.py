@@ -11,6 +11,7 @@ import pytest
 
 from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.prescriptions import FIXES, prescribe, tuned
+from dressage.diagnosis.prescriptions.own_words import OURS_ALONE, own_words
 from dressage.diagnosis.prescriptions.valid import RANGES, valid
 from dressage.diagnosis.record import Verified
 from dressage.presets.resolve import resolve
@@ -168,3 +169,68 @@ def test_measured_effects_take_the_place_of_guesses() -> None:
     lost = replace(done, returns=(20.0, 480.0), steps_ratio=(0.95, 0.9, 1.0))
     assert prescribe("lr-too-high", run, [], "medium", [lost]).priority == "critical"
     assert prescribe("gamma-too-low", run, [], "medium", [done]).expected_effect.endswith("(guess)")
+
+
+@pytest.mark.parametrize(
+    ("ours", "own"),
+    [
+        ({"env_steps": 60_000}, {"total_timesteps": 60_000}),
+        ({"learning_rate": "linear(1e-3, 0)"}, {"learning_rate": "LinearSchedule(0.001, 0, 1)"}),
+        ({"learning_rate": "cosine(1e-3, 0)"}, {"learning_rate": 1e-3}),
+        ({"noise_std": 0.1}, {"action_noise": "NormalActionNoise(mean=0, sigma=0.1)"}),
+        ({"normalize_advantage": "off"}, {"normalize_advantage": False}),
+        (
+            {"normalize_obs": True, "normalize_reward": False},
+            {"VecNormalize": {"norm_obs": True, "norm_reward": False}},
+        ),
+        (
+            {"epsilon": "linear(1, 0.05, until=0.2)"},
+            {
+                "exploration_initial_eps": 1.0,
+                "exploration_final_eps": 0.05,
+                "exploration_fraction": 0.2,
+            },
+        ),
+        (
+            {
+                "optimizer": "adam",
+                "optimizer_eps": 1e-5,
+                "net_arch": [64, 64],
+                "activation": "tanh",
+            },
+            {
+                "policy_kwargs": {
+                    "optimizer_class": "torch.optim.Adam",
+                    "optimizer_kwargs": {"eps": 1e-5},
+                    "net_arch": [64, 64],
+                    "activation_fn": "nn.Tanh",
+                }
+            },
+        ),
+        ({"value_learning_rate": 6e-4}, {}),
+    ],
+)
+def test_a_patch_for_sb3_is_what_its_script_would_say(ours: Any, own: Any) -> None:
+    run = RunView(Path("x"), "x", "sb3", "ppo")
+    assert own_words(run, ours) == own
+
+
+def test_a_patch_for_rl_zoo_is_what_its_file_would_say() -> None:
+    run = RunView(Path("x"), "x", "sb3", "ppo", own_config={"n_timesteps": 100_000.0})
+    asked = {"env_steps": 200_000, "learning_rate": "linear(1e-3, 0)", "normalize_obs": True}
+    assert own_words(run, asked) == {
+        "n_timesteps": 200_000,
+        "learning_rate": "lin_0.001",
+        "normalize": {"norm_obs": True},
+    }
+
+
+@pytest.mark.parametrize("algo", ENVS)
+@pytest.mark.parametrize("library", ["sb3", "cleanrl", "rllib"])
+def test_no_patch_for_another_library_has_words_of_ours_alone(library: str, algo: str) -> None:
+    run = replace(view(algo), library=library)
+    for cause in CAUSES.values():
+        if run.family in cause.families:
+            patch = prescribe(cause.id, run, [], "high").patch
+            assert not OURS_ALONE & patch.keys(), cause.id
+            assert not any(str(value).startswith("linear(") for value in patch.values()), cause.id

@@ -8,6 +8,16 @@ import gymnasium as gym
 import numpy as np
 
 
+class LoggedAsItWas(gym.Wrapper):
+    """What wrappers around this one do to the reward is learned from and not logged: as where SB3's
+    Monitor lies inside of them."""
+
+    def step(self, action: Any) -> Any:
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        info["raw_reward"] = float(reward)
+        return obs, reward, terminated, truncated, info
+
+
 class Scaled(gym.RewardWrapper):
     """Multiplied; below zero the sign is wrong."""
 

@@ -68,8 +68,14 @@ class Rates:
 
     def chance(self, rule: Rule, cause: str, family: str = "unknown") -> float:
         """P(rule fires | cause), where it can be seen: counted in the family, shrunk to the rate
-        over all families, and that to what the rule expects."""
+        over all families, and that to what the rule expects.
+
+        Rules of arithmetic are counted for the causes that they name alone: labelled runs of other
+        causes have such a setting because it makes their fault hurt (a schedule that begins anew
+        does so at a high rate), and nobody else's runs do."""
         expected = rule.expected.get(cause, FALSE_ALARM if cause == HEALTHY else rule.elsewhere)
+        if rule.arithmetic and cause not in rule.expected:
+            return expected
         fired, seen = self.counted(rule.id, cause)
         if not seen:
             return expected
@@ -81,7 +87,7 @@ class Rates:
         causes that nothing is known of all at once."""
         if (rule.id, family) not in self._logs:
             known = {HEALTHY, *rule.expected, *self.environments}
-            least = RAREST_SETTING if rule.family == "configuration" else RAREST
+            least = RAREST_SETTING if rule.arithmetic else RAREST
             found = dict.fromkeys(CAUSES, _logs(rule.elsewhere, least))
             found |= {cause: _logs(self.chance(rule, cause, family), least) for cause in known}
             self._logs[rule.id, family] = found

@@ -1,15 +1,18 @@
 """Which causes a run can have at all: what its algorithm, its actions and its settings leave open.
 
-Only what follows by definition: A2C has no clip range, a choice among actions has no deviation, a
-limit that is not set is not too tight; and what no log without evaluations can show.
+What follows by definition: A2C has no clip range, a choice among actions has no deviation, a limit
+that is not set is not too tight; what no log without evaluations can show; and settings that are
+known and well inside their usual range.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import math
+
+import numpy as np
 
 from dressage.diagnosis.causes import CAUSES
+from dressage.diagnosis.look import layers, number
 from dressage.runs.algorithms import FAMILY
 from dressage.runs.view import RunView
 
@@ -44,6 +47,7 @@ OF_NUMBERS = (  # actions that are numbers, not choices
     "action-space-degenerate",
 )
 OF_EVALUATIONS = ("normaliser-mismatch", "eval-env-mismatch")  # nothing tells of them without
+OF_SCHEDULES = ("schedule-restarts", "lr-schedule-ends-early")
 ONE_PROCESS = ("dressage", "sb3", "cleanrl", "tianshou", "gymnasium-solver")
 # A setting, and the value with which it rules a cause out.
 RULED_OUT: dict[str, tuple[str, object]] = {
@@ -55,10 +59,33 @@ RULED_OUT: dict[str, tuple[str, object]] = {
 }
 
 
+# A setting, and the range in which it cannot be the cause, both ends allowed: well inside of what
+# presets and papers use, and far from where rules of configuration begin.
+SETTLED: dict[str, tuple[str, float, float]] = {
+    "optimizer-eps": ("optimizer_eps", 1e-9, 1e-3),
+    "weight-decay-too-strong": ("weight_decay", 0.0, 1e-4),
+    "grad-clip-too-tight": ("max_grad_norm", 0.1, math.inf),
+    "grad-clip-missing": ("max_grad_norm", 0.0, 5.0),
+    "clip-range-too-tight": ("clip_range", 0.05, math.inf),
+    "clip-range-too-wide": ("clip_range", 0.0, 0.4),
+    "target-kl-too-tight": ("target_kl", 0.005, math.inf),
+    "gae-lambda-extreme": ("gae_lambda", 0.8, 0.99),
+    "gamma-too-low": ("gamma", 0.99, 1.0),
+    "gamma-too-high": ("gamma", 0.0, 0.99),
+    "too-many-epochs": ("n_epochs", 1, 10),
+    "batch-too-small": ("batch_size", 32, math.inf),
+    "buffer-too-small": ("buffer_size", 10_000, math.inf),
+    "target-tau-extreme": ("tau", 1e-3, 0.05),
+}
+WORKING_OPTIMIZERS = ("adam", "adamw", "rmsprop")
+ONE_RATE = ("sb3", "cleanrl")  # libraries whose values learn at the policy's rate
+
+
 def possible_causes(run: RunView) -> list[str]:
     """In the order of the vocabulary."""
     family, known = run.family, run.family != "unknown"
     choices, evaluated = _chooses(run), bool(run["val/roll/ep_rew_mean"])
+    kept = _schedules_that_did_not(run)
     return [
         cause.id
         for cause in CAUSES.values()
@@ -67,7 +94,8 @@ def possible_causes(run: RunView) -> list[str]:
         and not (choices and cause.id in OF_NUMBERS)
         and not (not evaluated and cause.id in OF_EVALUATIONS)
         and not (cause.id == "distributed-desync" and run.library in ONE_PROCESS)
-        and not _ruled_out(cause.id, run.config)
+        and cause.id not in kept
+        and not _ruled_out(cause.id, run)
     ]
 
 
@@ -80,8 +108,37 @@ def _chooses(run: RunView) -> bool:
     )
 
 
-def _ruled_out(cause: str, config: Mapping[str, Any]) -> bool:
-    if cause not in RULED_OUT:
-        return False
-    setting, value = RULED_OUT[cause]
-    return setting in config and config[setting] == value
+def _schedules_that_did_not(run: RunView) -> list[str]:
+    """Of `OF_SCHEDULES`, those that the settings as they were in force rule out: nothing that is
+    logged rises, or the learning rate does not fall."""
+    rate = run["train/hp/lr"].values
+    if len(rate) < 3 or not np.isfinite(rate).all():
+        return []
+    logged = [s.values for name, s in run.series.items() if name.startswith("train/hp/")]
+    rises = any((np.diff(values) > 0.01 * np.abs(values[:-1])).any() for values in logged)
+    restarts, ends = OF_SCHEDULES
+    return [restarts] * (not rises) + [ends] * bool(rate[-1] > 0.5 * rate.max())
+
+
+def _ruled_out(cause: str, run: RunView) -> bool:
+    """Whether the settings, as far as they are known, leave no room for a cause."""
+    if cause in RULED_OUT:
+        setting, value = RULED_OUT[cause]
+        if setting in run.config and run.config[setting] == value:
+            return True
+    if cause in SETTLED:
+        setting, low, high = SETTLED[cause]
+        if not low <= number(run, setting) <= high:
+            return False
+        # DQN has a share of 1 and copies its target at times
+        return cause != "target-tau-extreme" or run.family == "actor-critic"
+    match cause:
+        case "optimizer-choice":
+            return run.config.get("optimizer") in WORKING_OPTIMIZERS
+        case "value-lr-mismatch":
+            return run.library in ONE_RATE
+        case "network-too-small":
+            return bool(units := layers(run)) and all(min(net, default=0) >= 32 for net in units)
+        case "sac-alpha-too-high" | "sac-alpha-too-low" | "reward-scale-vs-alpha":
+            return str(run.config.get("ent_coef", "")).startswith("auto")
+    return False

@@ -63,7 +63,13 @@ class Rule(ABC):
     # that are not named: often for what any failure shows, hardly ever for plain arithmetic.
     expected: ClassVar[Mapping[str, float]] = {}
     elsewhere: ClassVar[float] = 0.05
+    # It reads a setting or a count, not how training went; all rules of configuration do.
+    arithmetic: ClassVar[bool] = False
     sign: ClassVar[bool] = False  # of health: counted, and not shown among symptoms
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        cls.arithmetic = cls.arithmetic or getattr(cls, "family", "") == "configuration"
 
     @abstractmethod
     def check(self, run: RunView) -> Finding | None:

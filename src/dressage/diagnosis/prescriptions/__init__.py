@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from dressage.diagnosis.prescriptions import optimisation, surroundings, values
 from dressage.diagnosis.prescriptions.fix import Fix, Patch, same
+from dressage.diagnosis.prescriptions.own_words import own_words
 from dressage.diagnosis.prescriptions.valid import valid
 from dressage.diagnosis.record import Effect, Verified, expected_effect
 from dressage.diagnosis.rule import Finding, Severity
@@ -61,7 +62,7 @@ def prescribe(
     watch = f", and watch {run.own_name(fix.watch)}" if fix.watch else ""
     return Prescription(
         cause=cause,
-        patch={run.own_setting(name): value for name, value in ours.items()},
+        patch=own_words(run, ours),
         advice=fix.advice,
         rationale=" ".join(finding.says for finding in findings[:2]),
         expected_effect=PRIORITIES[worst] if effect is None else effect.says,
@@ -100,7 +101,7 @@ def tuned(run: RunView) -> Prescription | None:
     returns = [float(value) for value in preset.earned["returns"]]
     return Prescription(
         cause="preset",
-        patch={run.own_setting(name): value for name, value in ours.items()},
+        patch=own_words(run, ours),
         advice=f"Begin from the tuned preset for {run.env} and {run.algo}.",
         rationale=(
             f"With it {len(returns)} seeds ended at a return of {sum(returns) / len(returns):.4g} "

@@ -37,7 +37,7 @@ class ActionBoundsUnlikeOne(Rule):
     family = "configuration"
     severity = "high"
     thresholds = {"wide": Threshold(10.0, "guess"), "narrow": Threshold(0.1, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "action-range-unnormalised": 0.9,
         "action-saturation": 0.5,

@@ -36,7 +36,7 @@ class ActionBoundsWithoutRoom(Rule):
     family = "configuration"
     severity = "high"
     thresholds = {"room": Threshold(0.0, "arithmetic")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "action-space-degenerate": 0.95,
         "healthy": 0.001,

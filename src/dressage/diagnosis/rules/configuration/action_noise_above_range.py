@@ -36,7 +36,7 @@ class ActionNoiseAboveRange(Rule):
     families = ("actor-critic",)
     either = ("noise_std", "train/hp/noise_std")
     thresholds = {"high": Threshold(0.5, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "action-noise-too-large": 0.95,
         "healthy": 0.002,

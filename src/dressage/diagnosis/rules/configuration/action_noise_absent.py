@@ -36,7 +36,7 @@ class ActionNoiseAbsent(Rule):
     families = ("actor-critic",)
     either = ("noise_std", "train/hp/noise_std", "action_noise")
     thresholds = {"low": Threshold(0.0, "arithmetic")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "no-action-noise": 0.95,
         "healthy": 0.002,

@@ -35,7 +35,7 @@ class BatchDoesNotDivideRollout(Rule):
     severity = "medium"
     families = ("on-policy",)
     settings = ("n_steps", "n_envs", "batch_size")
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "batch-not-dividing-rollout": 0.99,
         "healthy": 0.005,

@@ -36,7 +36,7 @@ class ClipRangeAboveRange(Rule):
     families = ("on-policy",)
     either = ("clip_range", "train/hp/clip_range")
     thresholds = {"high": Threshold(0.6, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "clip-range-too-wide": 0.95,
         "healthy": 0.002,

@@ -37,7 +37,7 @@ class ClipRangeBelowRange(Rule):
     families = ("on-policy",)
     either = ("clip_range", "train/hp/clip_range")
     thresholds = {"low": Threshold(0.02, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "clip-range-too-tight": 0.95,
         "healthy": 0.002,

@@ -36,7 +36,7 @@ class DiscountAboveRange(Rule):
     severity = "high"
     settings = ("gamma",)
     thresholds = {"high": Threshold(0.9995, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "gamma-too-high": 0.95,
         "q-divergence": 0.3,

@@ -39,7 +39,7 @@ class DiscountBelowRange(Rule):
     severity = "high"
     settings = ("gamma",)
     thresholds = {"low": Threshold(0.9, "guess"), "times": Threshold(5.0, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "gamma-too-low": 0.95,
         "discount-misapplied": 0.02,

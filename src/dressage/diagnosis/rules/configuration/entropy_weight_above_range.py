@@ -36,7 +36,7 @@ class EntropyWeightAboveRange(Rule):
     families = ("on-policy",)
     either = ("ent_coef", "train/hp/ent_coef")
     thresholds = {"high": Threshold(0.1, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "entropy-bonus-too-high": 0.9,
         "action-std-explosion": 0.6,

@@ -37,7 +37,7 @@ class EntropyWeightNegative(Rule):
     families = ("on-policy",)
     either = ("ent_coef", "train/hp/ent_coef")
     thresholds = {"low": Threshold(0.0, "arithmetic")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "entropy-collapse": 0.5,
         "healthy": 0.002,

@@ -18,7 +18,8 @@ class FewIterations(Rule):
         The budget over the steps of a rollout, as configured or as the counters of the log tell.
 
     Threshold and source
-        Fewer than 20 iterations (guess).
+        Fewer than 10 iterations (guess). SB3's default rollout makes 15 in 30,000 env steps, and
+        learns CartPole in them.
 
     Prescription
         Fewer environments or shorter rollouts.
@@ -36,12 +37,12 @@ class FewIterations(Rule):
     severity = "high"
     families = ("on-policy",)
     either = ("train/cnt/iterations", "n_steps", "train/loss/policy")
-    thresholds = {"iterations": Threshold(20, "guess")}
-    elsewhere = 0.002
+    thresholds = {"iterations": Threshold(10, "guess")}
+    elsewhere = 0.05  # whoever looks for a fault cuts the budget
     expected = {
         "rollout-too-long": 0.95,
         "budget-too-small": 0.5,
-        "healthy": 0.004,
+        "healthy": 0.01,
         "batch-too-large": 0.5,
         "nan-input": 0.5,
     }

@@ -36,7 +36,7 @@ class GaeLambdaExtreme(Rule):
     families = ("on-policy",)
     settings = ("gae_lambda",)
     thresholds = {"low": Threshold(0.5, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "gae-lambda-extreme": 0.95,
         "healthy": 0.001,

@@ -36,7 +36,7 @@ class GradientClipBelowRange(Rule):
     severity = "high"
     settings = ("max_grad_norm",)
     thresholds = {"low": Threshold(0.01, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "grad-clip-too-tight": 0.95,
         "healthy": 0.002,

@@ -37,7 +37,7 @@ class GradientClipMissing(Rule):
     severity = "medium"
     families = ("on-policy",)
     thresholds = {"high": Threshold(100.0, "guess"), "norm": Threshold(20.0, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "grad-clip-missing": 0.95,
         "healthy": 0.002,

@@ -37,7 +37,7 @@ class KlLimitBelowRange(Rule):
     families = ("on-policy",)
     settings = ("target_kl",)
     thresholds = {"low": Threshold(0.002, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "target-kl-too-tight": 0.95,
         "healthy": 0.002,

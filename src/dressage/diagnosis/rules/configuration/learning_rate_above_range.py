@@ -35,7 +35,7 @@ class LearningRateAboveRange(Rule):
     severity = "high"
     either = ("learning_rate", "train/hp/lr")
     thresholds = {"rate": Threshold(1e-2, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "lr-too-high": 0.9,
         "healthy": 0.005,

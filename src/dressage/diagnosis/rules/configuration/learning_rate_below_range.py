@@ -35,7 +35,7 @@ class LearningRateBelowRange(Rule):
     severity = "high"
     either = ("learning_rate", "train/hp/lr")
     thresholds = {"rate": Threshold(5e-6, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "lr-too-low": 0.9,
         "healthy": 0.005,

@@ -34,7 +34,7 @@ class LearningStartsAfterTheEnd(Rule):
     severity = "critical"
     families = ("value-based", "actor-critic")
     settings = ("learning_starts",)
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "learning-never-starts": 0.99,
         "healthy": 0.001,

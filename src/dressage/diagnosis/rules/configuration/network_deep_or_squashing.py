@@ -35,7 +35,7 @@ class NetworkDeepOrSquashing(Rule):
     severity = "medium"
     either = ("net_arch", "activation")
     thresholds = {"layers": Threshold(6.0, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "network-too-deep": 0.9,
         "activation-choice": 0.6,

@@ -35,7 +35,7 @@ class NetworkTiny(Rule):
     severity = "medium"
     settings = ("net_arch",)
     thresholds = {"units": Threshold(8.0, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "network-too-small": 0.9,
         "healthy": 0.002,

@@ -36,7 +36,7 @@ class OptimizerEpsilonOutsideRange(Rule):
     severity = "high"
     settings = ("optimizer_eps",)
     thresholds = {"eps": Threshold(0.001, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "optimizer-eps": 0.95,
         "healthy": 0.002,

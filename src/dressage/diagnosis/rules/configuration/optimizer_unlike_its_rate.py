@@ -37,7 +37,7 @@ class OptimizerUnlikeItsRate(Rule):
     settings = ("optimizer",)
     either = ("learning_rate", "train/hp/lr")
     thresholds = {"rate": Threshold(0.01, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "optimizer-choice": 0.95,
         "lr-too-low": 0.03,

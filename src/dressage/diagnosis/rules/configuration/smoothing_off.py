@@ -35,7 +35,7 @@ class SmoothingOff(Rule):
     severity = "medium"
     families = ("actor-critic",)
     settings = ("policy_delay", "target_policy_noise")
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "td3-smoothing-off": 0.95,
         "healthy": 0.002,

@@ -40,7 +40,7 @@ class TargetHardlyMoves(Rule):
     families = ("value-based", "actor-critic")
     either = ("target_update_interval", "tau")
     thresholds = {"share": Threshold(0.2, "guess"), "tau": Threshold(0.0001, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "target-updates-too-rarely": 0.9,
         "target-tau-extreme": 0.6,

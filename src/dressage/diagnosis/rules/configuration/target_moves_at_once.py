@@ -36,7 +36,7 @@ class TargetMovesAtOnce(Rule):
     families = ("value-based", "actor-critic")
     either = ("target_update_interval", "tau")
     thresholds = {"tau": Threshold(0.2, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "target-updates-too-often": 0.9,
         "target-tau-extreme": 0.5,

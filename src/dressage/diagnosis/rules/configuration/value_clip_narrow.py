@@ -39,7 +39,7 @@ class ValueClipNarrow(Rule):
     families = ("on-policy",)
     settings = ("clip_range_vf",)
     thresholds = {"share": Threshold(1 / 3, "guess"), "low": Threshold(0.01, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "value-clip-too-tight": 0.95,
         "reward-scale-too-large": 0.1,

@@ -38,7 +38,7 @@ class ValueWeightAboveRange(Rule):
     families = ("on-policy",)
     settings = ("vf_coef",)
     thresholds = {"high": Threshold(10.0, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "critic-dominates": 0.8,
         "value-lr-mismatch": 0.1,

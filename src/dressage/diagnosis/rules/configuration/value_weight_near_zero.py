@@ -36,7 +36,7 @@ class ValueWeightNearZero(Rule):
     families = ("on-policy",)
     settings = ("vf_coef",)
     thresholds = {"low": Threshold(0.001, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "critic-too-weak": 0.9,
         "value-lr-mismatch": 0.1,

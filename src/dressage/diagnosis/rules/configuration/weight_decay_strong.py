@@ -36,7 +36,7 @@ class WeightDecayStrong(Rule):
     severity = "medium"
     settings = ("weight_decay",)
     thresholds = {"decay": Threshold(0.01, "guess")}
-    elsewhere = 0.002
+    elsewhere = 0.0005
     expected = {
         "weight-decay-too-strong": 0.9,
         "healthy": 0.002,

@@ -40,7 +40,8 @@ class BatchesHuge(Rule):
     severity = "medium"
     either = ("batch_size", "train/metrics/epochs_done")
     thresholds = {"batch": Threshold(500.0, "guess"), "updates": Threshold(400.0, "guess")}
-    elsewhere = 0.01
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "batch-too-large": 0.9,
         "rollout-too-long": 0.5,

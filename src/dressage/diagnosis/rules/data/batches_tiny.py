@@ -24,7 +24,8 @@ class BatchesTiny(Rule):
         batch_size 64 to 256.
 
     Known false alarms
-        A2C, which learns from whole rollouts.
+        A2C, which learns from whole rollouts; batches of half a rollout or more, where it is the
+        rollout that is too short.
 
     References
         muPRL.
@@ -36,7 +37,8 @@ class BatchesTiny(Rule):
     severity = "medium"
     either = ("batch_size", "train/metrics/epochs_done")
     thresholds = {"batch": Threshold(16.0, "guess")}
-    elsewhere = 0.003
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "batch-too-small": 0.95,
         "rollout-too-short": 0.6,
@@ -44,7 +46,10 @@ class BatchesTiny(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        batch = counts(run).batch
+        counted = counts(run)
+        batch = counted.batch
         if not 0 < batch < self.bound("batch") or run.algo == "a2c":
             return None
+        if batch * 2 > counted.env_steps and run.family == "on-policy":
+            return None  # the rollout leaves no room for more: that is too short
         return self.found(f"A batch has {batch:.0f} transitions.", batch=batch)

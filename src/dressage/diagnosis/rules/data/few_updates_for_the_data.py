@@ -41,7 +41,8 @@ class FewUpdatesForTheData(Rule):
     families = ("value-based", "actor-critic")
     either = ("train/metrics/update_to_data", "updates", "gradient_steps")
     thresholds = {"actor-critic": Threshold(0.05, "guess"), "values": Threshold(0.04, "guess")}
-    elsewhere = 0.003
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "updates-too-few": 0.9,
         "updates-starved": 0.9,

@@ -38,7 +38,8 @@ class LearningBeginsLate(Rule):
     families = ("value-based", "actor-critic")
     either = ("train/loss/td", "train/loss/critic", "updates")
     thresholds = {"place": Threshold(0.15, "guess")}
-    elsewhere = 0.002
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "learning-starts-misplaced": 0.97,
         "learning-never-starts": 0.05,

@@ -38,7 +38,8 @@ class ManyPasses(Rule):
     families = ("on-policy",)
     either = ("n_epochs", "train/metrics/epochs_done", "train/cnt/epochs")
     thresholds = {"passes": Threshold(30.0, "guess")}
-    elsewhere = 0.003
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "too-many-epochs": 0.9,
         "healthy": 0.005,

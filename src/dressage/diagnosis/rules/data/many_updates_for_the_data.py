@@ -42,7 +42,8 @@ class ManyUpdatesForTheData(Rule):
     families = ("value-based", "actor-critic")
     either = ("train/metrics/update_to_data", "updates")
     thresholds = {"ratio": Threshold(4.0, "guess")}
-    elsewhere = 0.003
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "updates-too-many": 0.95,
         "batch-reused": 0.3,

@@ -40,7 +40,8 @@ class MemoryTurnsOver(Rule):
     families = ("value-based", "actor-critic")
     either = ("train/metrics/buffer_fill", "buffer_size")
     thresholds = {"full": Threshold(0.05, "guess"), "age": Threshold(0.025, "guess")}
-    elsewhere = 0.003
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "buffer-too-small": 0.95,
         "catastrophic-forgetting": 0.5,

@@ -36,7 +36,8 @@ class NoUpdatesAtAll(Rule):
     severity = "critical"
     families = ("value-based", "actor-critic")
     either = ("updates", "sys/env_steps_per_second")
-    elsewhere = 0.002
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "learning-never-starts": 0.95,
         "learning-starts-misplaced": 0.03,

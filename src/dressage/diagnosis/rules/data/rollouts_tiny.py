@@ -36,7 +36,8 @@ class RolloutsTiny(Rule):
     families = ("on-policy",)
     either = ("train/cnt/iterations", "n_steps")
     thresholds = {"ppo": Threshold(64.0, "guess"), "a2c": Threshold(16.0, "guess")}
-    elsewhere = 0.01
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "rollout-too-short": 0.95,
         "batch-too-small": 0.2,

@@ -36,7 +36,8 @@ class EpsilonEndsHigh(Rule):
     families = ("value-based",)
     either = ("train/hp/epsilon", "epsilon")
     thresholds = {"share": Threshold(0.2, "guess")}
-    elsewhere = 0.01
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "final-epsilon-too-high": 0.95,
         "schedule-restarts": 0.15,

@@ -36,7 +36,8 @@ class EpsilonStartsLow(Rule):
     families = ("value-based",)
     either = ("train/hp/epsilon", "epsilon")
     thresholds = {"share": Threshold(0.2, "guess")}
-    elsewhere = 0.01
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "no-exploration": 0.95,
         "epsilon-decays-too-fast": 0.35,

@@ -39,7 +39,8 @@ class WorkersForCheapSteps(Rule):
     needs = ("sys/time/collect",)
     settings = ("backend",)
     thresholds = {"seconds": Threshold(1e-3, "guess")}
-    elsewhere = 0.002
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "hardware-underused": 0.9,
         "pipeline-bottleneck": 0.05,

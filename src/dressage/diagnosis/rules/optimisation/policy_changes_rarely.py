@@ -38,7 +38,8 @@ class PolicyChangesRarely(Rule):
     families = ("on-policy",)
     either = ("train/cnt/iterations", "n_steps", "train/loss/policy")
     thresholds = {"env_steps": Threshold(6000.0, "guess"), "rollouts": Threshold(20.0, "guess")}
-    elsewhere = 0.01
+    arithmetic = True
+    elsewhere = 0.0005
     expected = {
         "rollout-too-long": 0.95,
         "batch-too-large": 0.1,

@@ -25,6 +25,7 @@ def main() -> None:
     )
     others = commands.add_parser("sb3", help="make the runs of Stable-Baselines3")
     others.add_argument("--minutes", type=float, default=20.0)
+    others.add_argument("--only", nargs="+", default=[""], help="keys with one of these words")
     commands.add_parser("admit", help="which faults hurt")
     scorer = commands.add_parser("score", help="how often the diagnosis is right")
     scorer.add_argument("--split", choices=("train", "test"), default="train")
@@ -50,7 +51,7 @@ def main() -> None:
     elif given.command == "sb3":
         from benchmarks.faults import sb3_runs
 
-        print(sb3_runs.generate(given.minutes), "runs made")
+        print(sb3_runs.generate(given.minutes, given.only), "runs made")
     elif given.command == "admit":
         from benchmarks.faults.admit import write_table
 

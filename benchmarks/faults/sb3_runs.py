@@ -275,12 +275,18 @@ def _job(setting: Sb3Setting, fault: Sb3Fault | None, seed: int) -> dict[str, An
     return described | {"seed": seed, "folder": str(folder), "label": label}
 
 
-def generate(minutes: float, folder: Path = store.FOLDER) -> int:
-    """Batches of jobs that are not there yet, each batch a process; one shard at the end."""
+def generate(minutes: float, only: Sequence[str] = ("",), folder: Path = store.FOLDER) -> int:
+    """Batches of jobs that are not there yet, each batch a process; one shard at the end. `only`:
+    keys with one of these words."""
     from benchmarks.faults.generate import fingerprints, gather
 
     done = fingerprints(folder)
-    left = [job for job in jobs() if done.get(job["label"]["key"]) != job["label"]["fingerprint"]]
+    left = [
+        job
+        for job in jobs()
+        if done.get(key := job["label"]["key"]) != job["label"]["fingerprint"]
+        and any(word in key for word in only)
+    ]
     began, made = time.monotonic(), 0
     while left and time.monotonic() - began < 60 * minutes:
         batch, left = left[:BATCH], left[BATCH:]

@@ -62,6 +62,8 @@ RULED_OUT: dict[str, tuple[str, object]] = {
 # A setting, and the range in which it cannot be the cause, both ends allowed: well inside of what
 # presets and papers use, and far from where rules of configuration begin.
 SETTLED: dict[str, tuple[str, float, float]] = {
+    "lr-too-low": ("learning_rate", 3e-4, math.inf),
+    "lr-too-high": ("learning_rate", 0.0, 5e-4),
     "optimizer-eps": ("optimizer_eps", 1e-9, 1e-3),
     "weight-decay-too-strong": ("weight_decay", 0.0, 1e-4),
     "grad-clip-too-tight": ("max_grad_norm", 0.1, math.inf),
@@ -128,10 +130,8 @@ def _ruled_out(cause: str, run: RunView) -> bool:
             return True
     if cause in SETTLED:
         setting, low, high = SETTLED[cause]
-        if not low <= number(run, setting) <= high:
-            return False
-        # DQN has a share of 1 and copies its target at times
-        return cause != "target-tau-extreme" or run.family == "actor-critic"
+        needs_more = cause == "lr-too-low" and run.config.get("optimizer") == "sgd"
+        return low <= number(run, setting) <= high and not needs_more
     match cause:
         case "optimizer-choice":
             return run.config.get("optimizer") in WORKING_OPTIMIZERS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import learned, median, part, returns, solved
+from dressage.diagnosis.look import done, median, part, returns
 from dressage.diagnosis.rule import Finding, Rule
 from dressage.runs.view import RunView
 
@@ -18,7 +18,8 @@ class ReturnRoseAndStayed(Rule):
         environment's threshold.
 
     Threshold and source
-        A rise above the spread of single episodes, and most of the way to the best (arithmetic).
+        A rise above the spread of single episodes, and most of the way to the best (arithmetic);
+        where the task's threshold is known, half of the way to it, or still rising (guess).
 
     Prescription
         None.
@@ -52,6 +53,6 @@ class ReturnRoseAndStayed(Rule):
         return super().can_see(run) and len(part(returns(run))) >= 10
 
     def check(self, run: RunView) -> Finding | None:
-        if not (learned(run) or solved(run)):
+        if not done(run):
             return None
         return self.found(f"The return rose to {median(returns(run), 0.8):.4g} and stayed.")

@@ -19,7 +19,7 @@ class ReturnStopsMidway(Rule):
         trend.
 
     Threshold and source
-        A rise of over two early spreads, no rise in the last half, and under 90 % of the
+        A rise of over two early spreads, no rise in the last half, and 3 to 90 % of the
         way to the threshold (guess).
 
     Prescription
@@ -37,7 +37,7 @@ class ReturnStopsMidway(Rule):
     name = "return-stops-midway"
     family = "progress"
     severity = "medium"
-    thresholds = {"way": Threshold(0.9, "guess")}
+    thresholds = {"way": Threshold(0.9, "guess"), "least": Threshold(0.03, "guess")}
     elsewhere = 0.15
     expected = {
         "partial-observability": 0.7,
@@ -94,12 +94,12 @@ class ReturnStopsMidway(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         curve = returns(run)
-        if run.threshold is None or len(part(curve)) < 4 * FEWEST:
+        if run.threshold is None or len(part(curve)) < 2 * FEWEST:
             return None
         first, late, before = median(curve, 0.0, 0.1), median(curve, 0.8), median(curve, 0.45, 0.6)
         way = (late - first) / (run.threshold - first) if run.threshold > first else 1.0
         gained = late - before
-        if not (0.1 < way < self.bound("way") and gained < 0.1 * (late - first)):
+        if not (self.bound("least") < way < self.bound("way") and gained < 0.1 * (late - first)):
             return None
         if rises(curve, 0.7) and slope(curve, 0.7) > 0.1 * (late - first):
             return None

@@ -11,8 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import dressage
+from dressage.diagnosis import diagnose as diagnosis
 from dressage.diagnosis.causes import CAUSES
-from dressage.diagnosis.diagnose import diagnose
+from dressage.diagnosis.diagnose import RankedCause, diagnose
 from dressage.diagnosis.infer import HEALTHY, STRENGTH, Rates, Seen, posterior
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView, Series
@@ -109,3 +110,13 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert told["prescriptions"][0]["patch"]["learning_rate"] > 1e-7
     shown = CliRunner().invoke(app, ["diagnose", str(run.path)])
     assert "lr-too-low" in shown.stdout and "Something holds this run back" in shown.stdout
+
+
+def test_the_same_change_is_asked_for_once() -> None:
+    config = {"train_freq": 64, "gradient_steps": 1, "n_envs": 1, "batch_size": 256}
+    run = RunView(Path("x"), "x", "sb3", "sac", None, config, budget=20_000, env_steps=20_000)
+    ranked = [RankedCause(id, 0.5, [], []) for id in ("updates-too-few", "updates-starved")]
+    asked = diagnosis._prescriptions(run, ranked, {}, [])
+    assert [(change.cause, change.patch) for change in asked] == [
+        ("updates-too-few", {"train_freq": 1})
+    ]

@@ -177,6 +177,7 @@ def test_measured_effects_take_the_place_of_guesses() -> None:
         ({"env_steps": 60_000}, {"total_timesteps": 60_000}),
         ({"learning_rate": "linear(1e-3, 0)"}, {"learning_rate": "LinearSchedule(0.001, 0, 1)"}),
         ({"learning_rate": "cosine(1e-3, 0)"}, {"learning_rate": 1e-3}),
+        ({"learning_rate": "1e-3", "train_freq": 1}, {"learning_rate": 1e-3, "train_freq": 1}),
         ({"noise_std": 0.1}, {"action_noise": "NormalActionNoise(mean=0, sigma=0.1)"}),
         ({"normalize_advantage": "off"}, {"normalize_advantage": False}),
         (
@@ -234,3 +235,12 @@ def test_no_patch_for_another_library_has_words_of_ours_alone(library: str, algo
             patch = prescribe(cause.id, run, [], "high").patch
             assert not OURS_ALONE & patch.keys(), cause.id
             assert not any(str(value).startswith("linear(") for value in patch.values()), cause.id
+
+
+def test_a_preset_keeps_settings_that_belong_together() -> None:
+    """SB3's model holds gradient_steps as a number and train_freq as an object that is not read."""
+    known = {"learning_rate": 1e-4, "gradient_steps": 1, "batch_size": 32}
+    run = RunView(Path("x"), "x", "sb3", "dqn", "CartPole-v1", known)
+    preset = tuned(run)
+    assert preset is not None
+    assert preset.patch["gradient_steps"] == 128 and preset.patch["train_freq"] == 256

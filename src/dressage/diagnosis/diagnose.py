@@ -270,7 +270,7 @@ def _prescriptions(
     findings: Mapping[str, Finding],
     verified: Sequence[Verified],
 ) -> list[Prescription]:
-    asked = []
+    asked: list[Prescription] = []
     for cause in ranked[:MOST]:
         if cause.probability < ASKED * ranked[0].probability:
             break
@@ -281,7 +281,9 @@ def _prescriptions(
         ]
         severities = [_rule(found.rule).severity for found in own]
         worst: Severity = min(severities, key=ORDER.index, default="medium")
-        asked.append(prescribe(cause.id, run, own, worst, verified))
+        change = prescribe(cause.id, run, own, worst, verified)
+        if not change.ours or all(change.ours != other.ours for other in asked):
+            asked.append(change)
     preset = tuned(run) if asked else None
     return asked if preset is None else [*asked, preset]
 

@@ -21,6 +21,10 @@ from dressage.runs.view import RunView
 MOST = 3  # changes asked for at first
 KEPT_FROM_CONVERGING = 0.5  # share of the return that a fault cost where its fix was measured
 FIXES: Mapping[str, Fix] = {**optimisation.FIXES, **values.FIXES, **surroundings.FIXES}
+TOGETHER = (
+    frozenset({"train_freq", "gradient_steps"}),
+    frozenset({"n_steps", "n_envs", "batch_size"}),
+)
 PRIORITIES: Mapping[Severity, str] = {
     "critical": "lets the run converge at all (guess)",
     "high": "over 30 % fewer env steps to the threshold (guess)",
@@ -96,6 +100,10 @@ def tuned(run: RunView) -> Prescription | None:
         for name, value in preset.settings.items()
         if name in run.config and not same(run.config[name], value)
     }
+    for group in TOGETHER:  # one alone would be another setting: SB3's model does not say all
+        if group & ours.keys():
+            also = (group & preset.settings.keys()) - run.config.keys()
+            ours |= {name: preset.settings[name] for name in sorted(also)}
     if not ours:
         return None
     returns = [float(value) for value in preset.earned["returns"]]

@@ -88,9 +88,13 @@ def _scheduled(value: Any, zoo: bool) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """The first value of a schedule; anything else as it is."""
-    schedule = _schedule(value)
-    return value if schedule is None else float(at(schedule, 0.0))
+    """The first value of a schedule, and a number that is written as text; else as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(at(parse_schedule(value), 0.0))
+    except ConfigError:
+        return value
 
 
 def _schedule(value: Any) -> Schedule | None:

@@ -54,11 +54,11 @@ def counted(cases: Iterable[Case], silenced: Iterable[str] = ()) -> Rates:
     )
     for case in cases:
         share = 1.0 / alike[case.like]
-        environments[case.truth][case.family] += share
+        environments[case.way][case.family] += share
         for id in case.seen:
-            seen[id][case.truth][case.family] += share
+            seen[id][case.way][case.family] += share
         for id in case.fired:
-            fired[id][case.truth][case.family] += share
+            fired[id][case.way][case.family] += share
     whole = _rounded(environments)
     rules = {}
     for id in sorted(all_rules()):

@@ -18,6 +18,7 @@ from dressage.runs.readers.sb3 import NAMES
 from dressage.runs.view import RunView, Series
 
 SHORT = "budget-too-small"
+UNLOGGED = "unlogged"  # variants whose log tells what the environment paid, not what was learned
 VISIBLE_IN_SB3 = frozenset(metric.ours for metric in NAMES.table)
 # Settings that are logged as they are in force, and the level that each is shown at.
 USUAL = {"lr": 3e-4, "value_lr": 3e-4, "clip_range": 0.2, "clip_range_vf": 10.0, "ent_coef": 0.005}
@@ -39,6 +40,12 @@ class Case:
         return str(self.label["cause"] or HEALTHY)
 
     @property
+    def way(self) -> str:
+        """In which its cause shows: `dressage.diagnosis.infer` tells ways apart."""
+        hidden = UNLOGGED in str(self.label["variant"])
+        return f"{self.truth}.{UNLOGGED}" if hidden else self.truth
+
+    @property
     def environment(self) -> str:
         """A setting is named after its environment and its algorithm, and before them SB3."""
         return str(self.label["setting"]).removeprefix("sb3-").partition("-")[0]
@@ -47,7 +54,7 @@ class Case:
     def like(self) -> tuple[str, str, str]:
         """Runs of one cause in one environment by one family of algorithms are alike, and count
         together as one."""
-        return self.truth, self.environment, self.family
+        return self.way, self.environment, self.family
 
 
 def case(stored: Stored, with_config: bool) -> Case:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import dressage
 from dressage.diagnosis import diagnose as diagnosis
 from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.diagnose import RankedCause, diagnose
-from dressage.diagnosis.infer import HEALTHY, STRENGTH, Rates, Seen, posterior
+from dressage.diagnosis.infer import HEALTHY, STRENGTH, Rates, Seen, likelihoods, posterior
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView, Series
 
@@ -58,6 +59,23 @@ def test_arithmetic_is_counted_for_the_causes_that_it_names() -> None:
     rates = Rates(everywhere, {"CFG004": Seen(everywhere)})
     assert rates.chance(rule, "lr-too-high", "on-policy") > 0.95
     assert rates.chance(rule, "schedule-restarts", "on-policy") == rule.elsewhere
+
+
+def test_a_cause_is_as_likely_as_its_ways_to_show_are_on_average() -> None:
+    rules = [all_rules()[id] for id in ("OPT001", "OPT003")]
+    everywhere = {"reward-noise": {"on-policy": 40.0}, "reward-noise.hidden": {"on-policy": 40.0}}
+    always, never = {"reward-noise.hidden": {"on-policy": 40.0}}, Seen()
+    rates = Rates(everywhere, {"OPT001": Seen(always), "OPT003": Seen(always)})
+    both = likelihoods(rules, {"OPT001", "OPT003"}, ["reward-noise"], "on-policy", rates)
+    hidden = 1.0
+    for rule in rules:
+        overall = (40 + 2 * rule.elsewhere) / 42
+        hidden *= (40 + 4 * overall) / 44
+    assert math.exp(both["reward-noise"]) == pytest.approx(hidden / 2, rel=1e-3)
+    assert set(both) == {HEALTHY, "reward-noise"}
+    flat = Rates({"reward-noise": {"on-policy": 80.0}}, {"OPT001": never, "OPT003": never})
+    alone = likelihoods(rules, {"OPT001", "OPT003"}, ["reward-noise"], "on-policy", flat)
+    assert alone["reward-noise"] < both["reward-noise"]
 
 
 def test_a_family_in_which_a_rule_fires_is_judged_by_itself() -> None:

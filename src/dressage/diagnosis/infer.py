@@ -10,6 +10,10 @@ not independent, so their product is too sure of itself; the temperature T, lear
 runs, makes the probabilities mean what they say, and rules that only repeat others are shown and
 not counted. Rates are counted on labelled runs and shrunk
 towards what each rule expects, so that a cause with few runs is not judged by them alone.
+
+A cause may show in more ways than one: a reward of the wrong sign, in the log or hidden from it by
+a wrapper outside of what logs. Each way has rates of its own, and the cause is as likely as its
+ways are on average; rates over both together would fit neither.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from dressage.diagnosis.rule import Rule
 
 HEALTHY = "healthy"
 STRENGTH = 8.0  # environments that a rule's own expectation counts as
+OTHER_WAY = 2.0  # the same of another way to show, of which rules expect little
 OF_ALL = 4.0  # of one family of algorithms: that the rate over all families counts as
 FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
 RAREST = 1e-3  # the smallest chance of a symptom; few environments were seen
@@ -48,7 +53,8 @@ class Rates:
     """What labelled runs have told, in environments: all runs of a cause in one, by one family of
     algorithms, count together as one."""
 
-    environments: Count = field(default_factory=dict)  # in which runs of a cause were looked at
+    # In which runs of a cause were looked at; "cause.word" is another way in which it shows.
+    environments: Count = field(default_factory=dict)
     rules: Mapping[str, Seen] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()  # rules that are shown and not counted: others say it too
     # The two numbers are chosen on labelled runs of training: python -m benchmarks.faults learn
@@ -73,13 +79,15 @@ class Rates:
         Rules of arithmetic are counted for the causes that they name alone: labelled runs of other
         causes have such a setting because it makes their fault hurt (a schedule that begins anew
         does so at a high rate), and nobody else's runs do."""
-        expected = rule.expected.get(cause, FALSE_ALARM if cause == HEALTHY else rule.elsewhere)
-        if rule.arithmetic and cause not in rule.expected:
+        named, _, other_way = cause.partition(".")
+        expected = rule.expected.get(named, FALSE_ALARM if cause == HEALTHY else rule.elsewhere)
+        if rule.arithmetic and named not in rule.expected:
             return expected
         fired, seen = self.counted(rule.id, cause)
         if not seen:
             return expected
-        overall = (sum(fired.values()) + STRENGTH * expected) / (sum(seen.values()) + STRENGTH)
+        weight = OTHER_WAY if other_way else STRENGTH
+        overall = (sum(fired.values()) + weight * expected) / (sum(seen.values()) + weight)
         return (fired.get(family, 0.0) + OF_ALL * overall) / (seen.get(family, 0.0) + OF_ALL)
 
     def logs(self, rule: Rule, family: str) -> dict[str, tuple[float, float]]:
@@ -92,6 +100,19 @@ class Rates:
             found |= {cause: _logs(self.chance(rule, cause, family), least) for cause in known}
             self._logs[rule.id, family] = found
         return self._logs[rule.id, family]
+
+    def ways(self, cause: str) -> list[str]:
+        """In which a cause shows: as itself, and as labelled runs have shown it otherwise."""
+        return [cause, *self._other_ways.get(cause, ())]
+
+    @cached_property
+    def _other_ways(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for way in self.environments:
+            cause, _, word = way.partition(".")
+            if word:
+                found.setdefault(cause, []).append(way)
+        return found
 
     @cached_property
     def _logs(self) -> dict[tuple[str, str], dict[str, tuple[float, float]]]:
@@ -124,14 +145,21 @@ def likelihoods(
     rates: Rates,
 ) -> dict[str, float]:
     """ln P(what was seen | cause) for every cause that the run can have, and for `HEALTHY`."""
-    scores = dict.fromkeys((HEALTHY, *possible), 0.0)
+    ways = {cause: rates.ways(cause) for cause in (HEALTHY, *possible)}
+    scores = {way: 0.0 for those in ways.values() for way in those}
     for rule in rules:
         if rule.id in rates.silent:
             continue
         logs, quiet = rates.logs(rule, family), rule.id not in fired
-        for cause in scores:
-            scores[cause] += logs[cause][quiet]
-    return scores
+        for way in scores:
+            scores[way] += logs[way][quiet]
+    return {cause: _mean([scores[way] for way in those]) for cause, those in ways.items()}
+
+
+def _mean(logs: list[float]) -> float:
+    """The logarithm of the mean of what these are logarithms of."""
+    highest = max(logs)
+    return highest + math.log(sum(math.exp(one - highest) for one in logs) / len(logs))
 
 
 def posterior(

@@ -12,8 +12,10 @@ from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.infer import HEALTHY, Rates
 
 
-def case(setting: str, cause: str | None, fired: set[str], seen: set[str]) -> Case:
-    label = {"setting": setting, "cause": cause}
+def case(
+    setting: str, cause: str | None, fired: set[str], seen: set[str], variant: str = ""
+) -> Case:
+    label = {"setting": setting, "cause": cause, "variant": f"{cause or 'clean'}{variant}"}
     right = frozenset({cause or HEALTHY})
     return Case(label, "on-policy", tuple(CAUSES), frozenset(seen), frozenset(fired), right)
 
@@ -32,6 +34,14 @@ def test_counts_are_of_environments_in_which_a_rule_could_be_seen() -> None:
     assert rates.counted("OPT001", "lr-too-high") == ({"on-policy": 1.0}, {"on-policy": 2.0})
     assert rates.counted("OPT002", "lr-too-high") == ({}, {"on-policy": 1.0})
     assert rates.counted("OPT002", HEALTHY) == ({"on-policy": 1.0}, {"on-policy": 2.0})
+
+
+def test_runs_whose_log_hides_the_reward_are_counted_apart() -> None:
+    hidden = case("a-ppo", "lr-too-high", set(), {"OPT001"}, ".unlogged")
+    rates = counted([*CASES, hidden])
+    assert rates.counted("OPT001", "lr-too-high") == ({"on-policy": 1.0}, {"on-policy": 2.0})
+    assert rates.counted("OPT001", "lr-too-high.unlogged") == ({}, {"on-policy": 1.0})
+    assert rates.ways("lr-too-high") == ["lr-too-high", "lr-too-high.unlogged"]
 
 
 def test_learned_rates_come_back_from_their_file(tmp_path: Path) -> None:

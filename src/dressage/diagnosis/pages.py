@@ -45,7 +45,7 @@ class RulePage:
             return "It was not looked for on labelled runs yet."
         quiet, healthy = counted.pop(HEALTHY, (0, 0))
         often = sorted(counted.items(), key=lambda item: -item[1][0])[:6]
-        hits = ", ".join(f"{cause} {f:.2g} of {n:g}" for cause, (f, n) in often if f)
+        hits = ", ".join(f"{_named(way)} {f:.2g} of {n:g}" for way, (f, n) in often if f)
         return (
             f"It fired in {quiet:.2g} of {healthy:g} healthy environments (runs of one count "
             f"together); {hits or 'in no faulty one'}."
@@ -66,6 +66,12 @@ class RulePage:
         """Causes that are expected to show it, most often first."""
         known = [item for item in self.rule.expected.items() if item[0] != HEALTHY]
         return sorted(known, key=lambda item: -item[1])
+
+
+def _named(way: str) -> str:
+    """A cause, and in brackets in which other way it showed."""
+    cause, _, word = way.partition(".")
+    return f"{cause} ({word})" if word else cause
 
 
 def page(rule: Rule) -> RulePage:

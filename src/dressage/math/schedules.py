@@ -124,6 +124,17 @@ def at(value: float | Schedule, progress: float) -> float:
     return value(progress) if isinstance(value, Schedule) else value
 
 
+def schedule_in(value: Any) -> Schedule | None:
+    """The schedule that a setting's value spells, as text or mapping; None where it is another."""
+    if not isinstance(value, (str, dict)):
+        return None
+    try:
+        parsed = parse_schedule(value)
+    except ConfigError:
+        return None
+    return parsed if isinstance(parsed, Schedule) else None
+
+
 def _parse_text(text: str) -> Schedule:
     call = CALL.fullmatch(text)
     if call is None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from dressage.errors import ConfigError
-from dressage.math.schedules import Schedule, parse_schedule
+from dressage.math.schedules import schedule_in
 from dressage.reporting.document import (
     Block,
     Chart,
@@ -69,7 +66,7 @@ def _schedule_chart(data: RunData, name: str) -> Chart:
     series = [Series("in force", x, y, color=0)]
     metric = known_metric(name)
     caption: tuple[str, ...] = (metric.meaning if metric else "",)
-    planned = _planned(data.config.get(setting))
+    planned = schedule_in(data.config.get(setting))
     if planned is not None:
         caption += (" Configured as ", Code(str(planned)), ".")
         if data.budget:
@@ -77,13 +74,3 @@ def _schedule_chart(data: RunData, name: str) -> Chart:
             values = np.array([planned(p) for p in progress.tolist()])
             series.append(Series("as configured", progress * data.budget, values, "dashed", -1))
     return Chart(clean(setting, 80), series, caption=[caption], robust=False)
-
-
-def _planned(value: Any) -> Schedule | None:
-    if not isinstance(value, (str, dict)):
-        return None
-    try:
-        parsed = parse_schedule(value)
-    except ConfigError:
-        return None
-    return parsed if isinstance(parsed, Schedule) else None

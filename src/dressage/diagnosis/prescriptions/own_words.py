@@ -6,7 +6,7 @@ from typing import Any
 
 from dressage.diagnosis.prescriptions.fix import Patch
 from dressage.errors import ConfigError
-from dressage.math.schedules import Schedule, at, parse_schedule
+from dressage.math.schedules import at, parse_schedule, schedule_in
 from dressage.runs.view import RunView
 
 # Settings that no other library has a word for: what they do is told in the advice alone.
@@ -66,7 +66,7 @@ def _sb3(run: RunView, patch: Patch) -> Patch:
 
 def _epsilon(value: Any) -> Patch:
     """SB3 explores along a line from a first to a last epsilon, over a share of the budget."""
-    schedule = _schedule(value)
+    schedule = schedule_in(value)
     if schedule is None:
         return {"exploration_final_eps": value}
     last = schedule.start if schedule.end is None else schedule.end
@@ -79,7 +79,7 @@ def _epsilon(value: Any) -> Patch:
 
 def _scheduled(value: Any, zoo: bool) -> Any:
     """A line as SB3's LinearSchedule, or RL-Zoo's `lin_`; the first value of any other schedule."""
-    schedule = _schedule(value)
+    schedule = schedule_in(value)
     if schedule is None or schedule.kind != "linear" or schedule.end is None:
         return _number(value)
     if zoo and schedule.end == 0.0 and schedule.until == 1.0:
@@ -95,13 +95,3 @@ def _number(value: Any) -> Any:
         return float(at(parse_schedule(value), 0.0))
     except ConfigError:
         return value
-
-
-def _schedule(value: Any) -> Schedule | None:
-    if not isinstance(value, str):
-        return None
-    try:
-        parsed = parse_schedule(value)
-    except ConfigError:
-        return None
-    return parsed if isinstance(parsed, Schedule) else None

@@ -73,7 +73,8 @@ class EntropyCollapsed(Rule):
         first, last = part(entropy, 0.0, 0.05), median(entropy, 0.8)
         if not len(first) or done(run):
             return None
-        start = float(np.median(first))
+        # in a short log it may be gone after the first row
+        start = float(max(first[0], np.median(first)))
         gone = last < self.thresholds["share"].value * start if start > 0 else False
         certain = last < self.bound("certain") and not run["train/metrics/action_std"]
         if not gone and not certain and not start - last > self.thresholds["nats"].value:

@@ -19,14 +19,17 @@ from dressage.diagnosis.diagnose import Diagnosis, RankedCause, Seeds
 from dressage.diagnosis.prescriptions import Prescription
 from dressage.diagnosis.report import DiagnosisReport, examine, examine_set
 from dressage.diagnosis.report.bottlenecks import bottlenecks, headline
-from dressage.diagnosis.report.next_actions import next_actions
+from dressage.diagnosis.report.next_actions import first_change, next_actions
 from dressage.diagnosis.report.recommendations import recommendations
 from dressage.diagnosis.report.schema import schema
 from dressage.diagnosis.rule import Finding
+from dressage.reporting.again import train_again
 from dressage.reporting.document import Document, Section
 from dressage.reporting.inline import plain_words
 from dressage.reporting.markdown import markdown
 from dressage.reporting.script import SCRIPT
+from dressage.reporting.source import from_view
+from dressage.reporting.source import read as read_data
 from dressage.runs.readers import read
 from dressage.runs.view import RunView, Series
 from dressage.ui.cli.app import app
@@ -111,14 +114,24 @@ def test_a_recommendation_has_all_its_parts() -> None:
 
 
 def test_next_steps_speak_the_runs_own_language() -> None:
-    theirs = shown(*next_actions(ILL, view()))
+    theirs = shown(*next_actions(ILL, view(), [from_view(view())]))
     assert re.findall(r"^### (.*)$", theirs, re.M) == [
         "Immediate actions", "Variations to try", "Metrics to watch in the next run",
     ]  # fmt: skip
     assert "Set `lr_of_theirs=0.0001`" in theirs and "dressage train" not in theirs
     assert f"`{KL}` (train/approx_kl in sb3)" in theirs
-    ours = shown(*next_actions(ILL, view("dressage")))
+    ours = shown(*next_actions(ILL, view("dressage"), [from_view(view("dressage"))]))
     assert "`dressage train CartPole-v1:ppo learning_rate=0.0001`" in ours
+
+
+def test_what_was_asked_for_is_asked_for_again(tmp_path: Path) -> None:
+    run = read_data(make_run(tmp_path / "r", seed=3))
+    asked = "dressage train CartPole-v1:ppo env_steps=4000"
+    assert train_again(run, {"learning_rate": 1e-4}) == f"{asked} learning_rate=0.0001 --no-preset"
+    assert train_again(run, {}) == f"{asked} 'learning_rate=linear(0.001, 0)' --no-preset"
+    told = shown(*first_change(ILL, [run, run]))
+    assert (f"**First**: Lower the learning rate. `{asked} learning_rate=0.0001") in told
+    assert "seeds=2" in told and "Expected: over 30 %" in told
 
 
 def test_variations_are_the_other_prescriptions() -> None:
@@ -127,7 +140,7 @@ def test_variations_are_the_other_prescriptions() -> None:
         **{**ASKED.__dict__, "cause": "preset", "patch": {"gamma": 0.9}, "advice": "Begin anew."}
     )
     many = Diagnosis(**{**ILL.__dict__, "prescriptions": [ASKED, epochs, preset]})
-    text = shown(*next_actions(many, view()))
+    text = shown(*next_actions(many, view(), [from_view(view())]))
     assert "against `too-many-epochs`: `n=4`." in text
     assert "Begin anew. `gamma=0.9` The KL is 0.3." in text
 

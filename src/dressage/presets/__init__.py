@@ -43,4 +43,5 @@ def presets() -> dict[tuple[str, str], Preset]:
 def find_preset(env: str, algo: str) -> Preset | None:
     """The preset of this environment and algorithm, read alone: most runs need only one."""
     path = FOLDER / algo / f"{env.replace('/', '-')}.yaml"
-    return _read(path) if ":" not in env and path.is_file() else None
+    ours = ":" not in env and algo.isidentifier()  # names may come from a run of somebody else's
+    return _read(path) if ours and path.is_file() else None

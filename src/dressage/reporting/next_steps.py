@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from shlex import quote
 
+from dressage.reporting.again import train_again
 from dressage.reporting.document import Code, Words
 from dressage.reporting.facts import solved
 from dressage.reporting.numbers import number, percent, whole
@@ -14,7 +15,6 @@ from dressage.reporting.trends import rises_at_the_end
 
 def next_steps(data: RunData, evaluations: Evaluations, outside: list[str]) -> list[Words]:
     steps: list[Words] = []
-    task = quote(f"{data.env}:{data.algo}")  # a name from elsewhere must not become a command
     if unfinished := _unfinished(data):
         steps.append(unfinished)
     if not data.rows:
@@ -44,7 +44,7 @@ def next_steps(data: RunData, evaluations: Evaluations, outside: list[str]) -> l
         steps.append(
             (
                 "One seed says little about an algorithm: ",
-                Code(f"dressage train {task} seeds=5"),
+                Code(train_again(data, {"seeds": 5})),
                 " trains a group, whose report has an interval over seeds.",
             )
         )
@@ -115,8 +115,7 @@ def _budget(data: RunData, evaluations: Evaluations) -> list[Words]:
         "is wrong, a larger budget is the first thing to try",
     )
     if data.budget:
-        task = quote(f"{data.env}:{data.algo}")
-        doubled = Code(f"dressage train {task} env_steps={2 * int(data.budget)}")
+        doubled = Code(train_again(data, {"env_steps": 2 * int(data.budget)}))
         words += (": ", doubled)
     return [(*words, ". How much it would gain, this does not say.")]
 

@@ -22,7 +22,7 @@ from dressage.diagnosis.probes.result import ProbeResult
 from dressage.diagnosis.record import Verified
 from dressage.diagnosis.report.bottlenecks import bottlenecks, headline
 from dressage.diagnosis.report.key_metrics import analysis_blocks, phase_marks, seed_blocks
-from dressage.diagnosis.report.next_actions import next_actions
+from dressage.diagnosis.report.next_actions import first_change, next_actions
 from dressage.diagnosis.report.recommendations import recommendations
 from dressage.reporting import Report
 from dressage.reporting.document import Added, Document, Section
@@ -130,18 +130,18 @@ def _name_and_folder(views: Sequence[RunView]) -> tuple[str, Path | None]:
 def _document(
     views: Sequence[RunView], name: str, diagnosis: Diagnosis, analyses: Sequence[Analyses]
 ) -> Document:
+    data = [from_view(view) for view in views]
     together = analysis_blocks(analyses[0]) if len(views) == 1 else seed_blocks(views, analyses)
     added = Added(
-        summary=headline(diagnosis),
+        summary=[*headline(diagnosis), *first_change(diagnosis, data)],
         metrics=together,
         sections=[
             Section("bottlenecks", "Diagnosed bottlenecks", bottlenecks(diagnosis, views)),
             Section("recommendations", "Optimization recommendations", recommendations(diagnosis)),
         ],
-        steps=next_actions(diagnosis, views[0]),
+        steps=next_actions(diagnosis, views[0], data),
         marks=phase_marks(analyses[0]) if len(views) == 1 else (),
     )
-    data = [from_view(view) for view in views]
     if len(views) == 1:
         return run_document(data[0], added)
     parent = views[0].path.parent

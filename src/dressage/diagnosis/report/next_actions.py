@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from shlex import quote
-from typing import Any
+from collections.abc import Sequence
 
 from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.diagnose import Diagnosis
+from dressage.diagnosis.prescriptions import Prescription
 from dressage.diagnosis.report.recommendations import patch_text
-from dressage.reporting.document import Block, Bullets, Code, Heading, Words
-from dressage.reporting.numbers import clean, value_text
-from dressage.reporting.source import OURS
+from dressage.reporting.again import train_again
+from dressage.reporting.document import (
+    Block,
+    Bullets,
+    Code,
+    Heading,
+    Paragraph,
+    Strong,
+    Words,
+)
+from dressage.reporting.numbers import clean
+from dressage.reporting.source import RunData
 from dressage.reporting.trends import healthy_text, known_metric
 from dressage.runs.view import RunView
 
@@ -19,14 +27,15 @@ MOST_WATCHED, MOST_MISSING = 6, 3
 ALWAYS = ("train/roll/ep_rew_mean", "val/roll/ep_rew_mean")
 
 
-def next_actions(diagnosis: Diagnosis, run: RunView) -> list[Block]:
-    blocks: list[Block] = [Heading("Immediate actions"), Bullets(_immediate(diagnosis, run))]
+def next_actions(diagnosis: Diagnosis, run: RunView, seeds: Sequence[RunData]) -> list[Block]:
+    """`run`: the first of the runs that were diagnosed; `seeds`: what a report knows of each."""
+    blocks: list[Block] = [Heading("Immediate actions"), Bullets(_immediate(diagnosis, seeds))]
     if variations := _variations(diagnosis):
         blocks += [Heading("Variations to try"), Bullets(variations)]
     return [*blocks, Heading("Metrics to watch in the next run"), Bullets(_watch(diagnosis, run))]
 
 
-def _immediate(diagnosis: Diagnosis, run: RunView) -> list[Words]:
+def _immediate(diagnosis: Diagnosis, seeds: Sequence[RunData]) -> list[Words]:
     if diagnosis.verdict == "healthy":
         return ["None: the log shows nothing that asks for a change."]
     if diagnosis.verdict == "cannot_tell":
@@ -35,26 +44,33 @@ def _immediate(diagnosis: Diagnosis, run: RunView) -> list[Words]:
         ] or ["Train longer: there are too few rows to judge by."]  # fmt: skip
     steps: list[Words] = []
     if diagnosis.prescriptions:
-        first = diagnosis.prescriptions[0]
-        advice = clean(first.advice)
-        if first.patch and (command := train_command(run, first.ours)):
-            steps.append((f"{advice} ", Code(command)))
-        elif first.patch:
-            steps.append((f"{advice} Set ", Code(patch_text(first.patch)), "."))
-        else:
-            steps.append(advice)
+        steps.append(_change(diagnosis.prescriptions[0], seeds))
     steps.append(
         "Change one thing at a time, and judge it on several seeds: one run proves little."
     )
     return steps
 
 
-def train_command(run: RunView, patch: Mapping[str, Any]) -> str:
-    """What to type to train it again with a patch; nothing for a run of another library."""
-    if run.library != OURS or not run.env or not run.algo or not patch:
-        return ""
-    words = [f"{key}={value_text(value)}" for key, value in patch.items()]
-    return " ".join(["dressage train", quote(f"{run.env}:{run.algo}"), *map(quote, words)])
+def first_change(diagnosis: Diagnosis, seeds: Sequence[RunData]) -> list[Block]:
+    """What to do first and what to expect of it, for those who read no further."""
+    if not diagnosis.prescriptions:
+        return []
+    first = diagnosis.prescriptions[0]
+    words: tuple[str, ...] = (Strong("First"), ": ", *_change(first, seeds))
+    if first.expected_effect:
+        words += (f" Expected: {clean(first.expected_effect)}.",)
+    return [Paragraph(words)]
+
+
+def _change(asked: Prescription, seeds: Sequence[RunData]) -> tuple[str, ...]:
+    """What to type, where that is known; else what to set."""
+    advice, run = clean(asked.advice), seeds[0]
+    if asked.ours and run.ours and {"env", "algo"} <= run.config.keys():
+        group = {"seeds": len(seeds)} if len(seeds) > 1 else {}
+        return (f"{advice} ", Code(train_again(run, asked.ours | group)))
+    if asked.patch:
+        return (f"{advice} Set ", Code(patch_text(asked.patch)), ".")
+    return (advice,)
 
 
 def _variations(diagnosis: Diagnosis) -> list[Words]:

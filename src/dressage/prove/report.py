@@ -76,7 +76,8 @@ def _curve(comparison: Comparison, sides: Sequence[Side]) -> Chart:
 
 
 def _results(comparison: Comparison) -> list[Block]:
-    header = ["", "runs", "final return, IQM [95 %]", "area, IQM [95 %]", "reached the threshold"]
+    threshold = number(comparison.threshold, 4)
+    header = ["", "runs", "final return, IQM [95 %]", "area, IQM [95 %]", f"reached {threshold}"]
     rows: list[list[Words]] = []
     for side in comparison.sides:
         taken = [steps for steps in side.steps_to_threshold if steps is not None]
@@ -99,7 +100,8 @@ def _results(comparison: Comparison) -> list[Block]:
         Paragraph(
             "IQM: mean of the middle half. Tests: exact permutations of ranks for returns and for "
             "areas; log-rank by permutation for env steps, where a run that never reaches the "
-            "threshold counts as one that takes longer. p is corrected for their number (Holm).",
+            f"threshold counts as one that takes longer; the threshold, {threshold}, is "
+            f"{comparison.threshold_from}. p is corrected for their number (Holm).",
             quiet=True,
         )
     )

@@ -286,6 +286,7 @@ def verify(
     *,
     goal: str = "frames",
     threshold: float | None = None,
+    seeds: int = 24,
     cause: str | None = None,
     say: Callable[[str], None] = lambda line: None,
     runs: str | Path | None = None,
@@ -293,8 +294,9 @@ def verify(
     """Whether a change helps: seeds with and without it, 8, 12, 16 or 24 a side, and a verdict.
 
     `goal`: frames (env steps to the threshold), return (at the end) or wall (seconds). The looks
-    are planned and share one alpha of 5 %, so that peeking does not cheat. The verdict joins the
-    record of verified fixes in the folder of runs.
+    are planned and share one alpha of 5 %, so that peeking does not cheat; `seeds` is the last of
+    them to be taken, and a later call may go on. The verdict joins the record of verified fixes in
+    the folder of runs.
     """
     from dressage.proving import verify_run
     from dressage.runs.readers import read
@@ -302,7 +304,15 @@ def verify(
     root = runs_root(runs)
     view = read(run.path if isinstance(run, Run) else run, root=root)[0]
     return verify_run(
-        view, patch, root, goal=_goal(goal), threshold=threshold, cause=cause, train=train, say=say
+        view,
+        patch,
+        root,
+        goal=_goal(goal),
+        threshold=threshold,
+        seeds=seeds,
+        cause=cause,
+        train=train,
+        say=say,
     )
 
 
@@ -312,13 +322,15 @@ def optimize(
     minutes: float = 10.0,
     goal: str = "frames",
     threshold: float | None = None,
+    seeds: int = 24,
     html: str | Path | None = None,
     markdown: str | Path | None = None,
     say: Callable[[str], None] = lambda line: None,
     runs: str | Path | None = None,
 ) -> OptimizeReport:
-    """Tries what `diagnose` prescribes, singly and together, proves the best on fresh seeds, and
-    goes on while a bottleneck and time are left. Its folder holds a config file and the report.
+    """Tries what `diagnose` prescribes, singly and together, proves the best on fresh seeds, at
+    most `seeds` a side, and goes on while a bottleneck and time are left. Its folder holds a config
+    file and the report.
 
     Called again after an interruption, it goes on with the seeds that are done.
     """
@@ -333,6 +345,7 @@ def optimize(
         minutes=minutes,
         goal=_goal(goal),
         threshold=threshold,
+        seeds=seeds,
         train=train,
         say=say,
     )

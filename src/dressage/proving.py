@@ -19,6 +19,7 @@ from dressage.errors import ConfigError, RunError
 from dressage.presets.resolve import read_config_file, resolve, unaliased
 from dressage.prove import regress as regressions
 from dressage.prove import sb3
+from dressage.prove.looks import PLANNED
 from dressage.prove.optimize import Candidate, Diagnosed, Optimization, candidates, optimize
 from dressage.prove.optimize_report import OptimizeReport, optimize_report
 from dressage.prove.regress import Measured, Regression, measured
@@ -43,6 +44,7 @@ def verify_run(
     cause: str | None = None,
     goal: Goal = "frames",
     threshold: float | None = None,
+    seeds: int = PLANNED[-1],
     train: Callable[..., Run | Group],
     say: Callable[[str], None] = lambda line: None,
 ) -> Verification:
@@ -58,7 +60,7 @@ def verify_run(
         asked = settings | (clean if side == PATCHED else {})
         return seeds_of(folder / side, asked, view, seeds, train)
 
-    found = verify(clean, trained, goal=goal, threshold=threshold, say=say)
+    found = verify(clean, trained, goal=goal, threshold=threshold, most=seeds, say=say)
     record.add(root, entry_of(view, cause, found))
     return found
 
@@ -70,6 +72,7 @@ def optimize_run(
     minutes: float,
     goal: Goal,
     threshold: float | None,
+    seeds: int = PLANNED[-1],
     train: Callable[..., Run | Group],
     say: Callable[[str], None] = lambda line: None,
 ) -> OptimizeReport:
@@ -90,6 +93,7 @@ def optimize_run(
         seconds=60 * minutes,
         goal=goal,
         threshold=threshold,
+        seeds=seeds,
         at_once=available_cores(),
         say=say,
     )

@@ -65,6 +65,17 @@ def test_no_change_is_not_proven_and_uses_every_look(goal: Any) -> None:
     assert trained == list(range(FIRST_SEED, FIRST_SEED + PLANNED[-1]))  # each once
 
 
+def test_looks_that_are_left_out_may_be_taken_later() -> None:
+    paces = {"baseline": 1.0, "patched": 1.12}
+    short = verify({"lr": 1}, Seeds(paces), most=8)
+    whole = verify({"lr": 1}, Seeds(paces))
+    assert short.verdict == "not proven" and [look.seeds for look in short.looks] == [8]
+    assert whole.looks[0] == short.looks[0]  # at the same level: nothing was spent twice
+    assert whole.verdict == "proven" and whole.last.seeds > 8
+    with pytest.raises(ConfigError, match="8, 12, 16 or 24"):
+        verify({"lr": 1}, Seeds(paces), most=10)
+
+
 def test_false_verdicts_are_rare_over_many_comparisons_of_like_with_like() -> None:
     wrong = 0
     for repeat in range(60):

@@ -106,11 +106,12 @@ def test_primary_secondary_and_root_causes() -> None:
 
 
 def test_a_recommendation_has_all_its_parts() -> None:
-    text = shown(*recommendations(ILL))
+    text = shown(*recommendations(ILL, view()))
     for part in ("Priority | **high**", "Change | Lower the learning rate.", "Rationale | The KL",
                  "Expected impact | over 30 %", "Risk | slower", "How to verify |"):  # fmt: skip
         assert part in text
     assert "### 1. `lr_of_theirs=0.0001`" in text
+    assert "`dressage verify elsewhere --patch learning_rate=0.0001`" in text, text
 
 
 def test_next_steps_speak_the_runs_own_language() -> None:
@@ -151,7 +152,7 @@ def test_the_verdict_comes_first() -> None:
     assert said.startswith("faulty: Something holds this run back. Most likely a learning rate")
     healthy = Diagnosis("x", "sb3", "ppo", None, "healthy", [], [], [], [], [])
     assert "**healthy**: Nothing" in shown(*headline(healthy))
-    assert "No change is asked for" in shown(*recommendations(healthy))
+    assert "No change is asked for" in shown(*recommendations(healthy, view()))
 
 
 def test_a_set_tells_how_many_runs_show_a_symptom() -> None:

@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from dressage.errors import ConfigError
+
 PLANNED = (8, 12, 16, 24)  # seeds a side
 ALPHA = 0.05
 Verdict = Literal["proven", "not proven", "worse"]
@@ -29,6 +31,18 @@ def levels(planned: tuple[int, ...] = PLANNED, alpha: float = ALPHA) -> tuple[fl
         raise ValueError(f"looks {planned}: expected rising numbers of seeds, from two on")
     by_then = [spent(n / planned[-1], alpha) for n in planned]
     return tuple(b - a for a, b in zip((0.0, *by_then), by_then, strict=False))
+
+
+def up_to(most: int, planned: tuple[int, ...] = PLANNED) -> int:
+    """How many of the planned looks have at most so many seeds a side. Their levels stay those of
+    the whole plan, so that a later call may go on to the looks that were left out."""
+    if most not in planned:
+        known = ", ".join(map(str, planned[:-1]))
+        raise ConfigError(
+            f"A proof looks at {known} or {planned[-1]} seeds a side, and not at {most}: "
+            "looks that were not planned would find differences where there are none."
+        )
+    return planned.index(most) + 1
 
 
 def verdict(p: float, level: float, better: float) -> Verdict | None:

@@ -121,13 +121,14 @@ def optimize(
     seconds: float,
     goal: Goal = "frames",
     threshold: float | None = None,
+    seeds: int = PLANNED[-1],
     rounds: int = ROUNDS,
     at_once: int = 1,
     say: Callable[[str], None] = lambda line: None,
 ) -> Optimization:
     """Changes settings round by round until nothing is asked for, nothing helps, or time is up.
 
-    `at_once`: seeds that train side by side."""
+    `seeds`: at most so many a side in a proof. `at_once`: seeds that train side by side."""
     made, began = Optimization(goal), time.monotonic()
     current = dict(settings)
 
@@ -166,7 +167,7 @@ def optimize(
             now.winner = winner
             say(f"confirming {words(winner.patch)}")
             first = CONFIRMING + 1000 * place + OF_A_GOAL * GOALS.index(goal)
-            now.verification = _confirmed(now, winner, trained, first, goal, threshold, say)
+            now.verification = _confirmed(now, winner, trained, first, goal, threshold, seeds, say)
             if not now.proven:
                 made.ended = "the best candidate was not proven on fresh seeds"
                 break
@@ -191,6 +192,7 @@ def _confirmed(
     first: int,
     goal: Goal,
     threshold: float | None,
+    most: int,
     say: Callable[[str], None],
 ) -> Verification:
     def side(name: str, seeds: range) -> list[RunView]:
@@ -204,6 +206,7 @@ def _confirmed(
         side,
         goal=goal,
         threshold=threshold,
+        most=most,
         first_seed=first,
         say=say,
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from dressage.errors import ConfigError, RunError
 from dressage.prove.bootstrap import Estimate, difference
-from dressage.prove.looks import ALPHA, PLANNED, Verdict, levels, verdict
+from dressage.prove.looks import ALPHA, PLANNED, Verdict, levels, up_to, verdict
 from dressage.prove.measures import (
     common_end,
     final_return,
@@ -88,20 +88,23 @@ def verify(
     goal: Goal = "frames",
     threshold: float | None = None,
     planned: Sequence[int] = PLANNED,
+    most: int | None = None,
     alpha: float = ALPHA,
     first_seed: int = FIRST_SEED,
     say: Callable[[str], None] = lambda line: None,
 ) -> Verification:
-    """Trains and looks until the verdict is clear or the plan is over."""
+    """Trains and looks until the verdict is clear or the plan is over; `most`: the look, in seeds a
+    side, after which nothing more is trained."""
     if not patch:
         raise ConfigError("There is nothing to verify: give a patch, such as --patch lr=3e-4.")
     plan = tuple(planned)
+    taken = len(plan) if most is None else up_to(most, plan)
     began = time.perf_counter()
     sides: dict[str, list[RunView]] = {BASELINE: [], PATCHED: []}
     looks: list[Look] = []
     found: Verdict | None = None
     bound, whence = math.nan, ""
-    for seeds, level in zip(plan, levels(plan, alpha), strict=True):
+    for seeds, level in [*zip(plan, levels(plan, alpha), strict=True)][:taken]:
         for side, views in sides.items():
             fresh = range(first_seed + len(views), first_seed + seeds)
             say(f"{side}: seeds {fresh[0]} to {fresh[-1]}")

@@ -137,7 +137,11 @@ def _document(
         metrics=together,
         sections=[
             Section("bottlenecks", "Diagnosed bottlenecks", bottlenecks(diagnosis, views)),
-            Section("recommendations", "Optimization recommendations", recommendations(diagnosis)),
+            Section(
+                "recommendations",
+                "Optimization recommendations",
+                recommendations(diagnosis, views[0]),
+            ),
         ],
         steps=next_actions(diagnosis, views[0], data),
         marks=phase_marks(analyses[0]) if len(views) == 1 else (),

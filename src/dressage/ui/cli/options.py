@@ -98,6 +98,12 @@ ThresholdOption = Annotated[
     ),
 ]
 
+RETRAINED = "A run of ours (id, path, @last) or a folder of SB3's."
+ProofSeedsOption = Annotated[
+    int,
+    typer.Option("--seeds", help="At most so many seeds a side in a proof: 8, 12, 16 or 24."),
+]
+
 
 def split_words(env: str | None, settings: list[str] | None) -> tuple[str | None, list[str]]:
     """A first word with an equals sign is a setting: the environment then stands in a file."""

@@ -7,20 +7,23 @@ from typing import Annotated
 import typer
 
 from dressage.ui.cli.options import (
+    RETRAINED,
     GoalOption,
     HtmlOption,
     JsonOption,
     MarkdownOption,
+    ProofSeedsOption,
     RunsOption,
     ThresholdOption,
 )
 
 
 def optimize(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run of ours: id, path, or @last.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help=RETRAINED)],
     minutes: Annotated[float, typer.Option(help="Time after which nothing new is begun.")] = 10.0,
     goal: GoalOption = "frames",
     threshold: ThresholdOption = None,
+    seeds: ProofSeedsOption = 24,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
     runs: RunsOption = None,
@@ -40,6 +43,7 @@ def optimize(
         minutes=minutes,
         goal=goal,
         threshold=threshold,
+        seeds=seeds,
         html=html,
         markdown=markdown,
         say=lambda line: console.print(line, soft_wrap=True, markup=False),

@@ -6,11 +6,18 @@ from typing import Annotated
 
 import typer
 
-from dressage.ui.cli.options import GoalOption, JsonOption, RunsOption, ThresholdOption
+from dressage.ui.cli.options import (
+    RETRAINED,
+    GoalOption,
+    JsonOption,
+    ProofSeedsOption,
+    RunsOption,
+    ThresholdOption,
+)
 
 
 def verify(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run of ours: id, path, or @last.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help=RETRAINED)],
     patch: Annotated[
         list[str],
         typer.Option(
@@ -19,6 +26,7 @@ def verify(
     ],
     goal: GoalOption = "frames",
     threshold: ThresholdOption = None,
+    seeds: ProofSeedsOption = 24,
     runs: RunsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -41,6 +49,7 @@ def verify(
         changes,
         goal=goal,
         threshold=threshold,
+        seeds=seeds,
         say=lambda line: console.print(line),
         runs=runs,
     )

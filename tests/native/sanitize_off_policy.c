@@ -82,12 +82,14 @@ static void free_memory(replay *m) {
 }
 
 static off_policy random_call(int family, int obs_size, int actions, int32_t *categories) {
-    const bool choices = family == OFF_DQN;
+    const bool choices = family == OFF_DQN || family == OFF_QR_DQN;
     int total = 0;
     for (int c = 0; choices && c < actions; c++) total += categories[c];
     off_policy o = {.family = family,
                     .n_threads = 1 + below(3),
                     .n_choices = choices ? actions : 0,
+                    .atoms = family == OFF_QR_DQN ? 1 + below(40) : 1,
+                    .kappa = 0.7,
                     .double_q = choices && below(2),
                     .dueling = choices && below(2),
                     .follow_last = choices && below(2),
@@ -106,7 +108,8 @@ static off_policy random_call(int family, int obs_size, int actions, int32_t *ca
                     .optimizer = {below(5), 0.9, 0.999, 0.99, 1e-5, 0.01, 0.5}};
     o.memory = random_memory(obs_size, actions, total);
     if (choices) {
-        o.parts[CRITIC] = random_part(random_shape(obs_size, 1, total, o.dueling), true);
+        o.parts[CRITIC] = random_part(
+            random_shape(obs_size, 1, total * o.atoms, o.dueling * o.atoms), true);
     } else {
         const int heads = family == OFF_SAC ? actions : 0;
         o.parts[ACTOR] = random_part(random_shape(obs_size, 1, actions, heads), family == OFF_TD3);
@@ -140,7 +143,8 @@ static void learn(int round) {
 static void live(int round) {
     int32_t categories[1] = {2};
     const bool choices = round % 2;
-    off_policy o = random_call(choices ? OFF_DQN : 1 + below(2), choices ? 4 : 3, 1, categories);
+    const int family = choices ? (below(2) ? OFF_DQN : OFF_QR_DQN) : 1 + below(2);
+    off_policy o = random_call(family, choices ? 4 : 3, 1, categories);
     const int64_t n = o.memory.n_envs, steps = 1 + below(5), rounds = below(6);
     free(o.memory.next_mask), o.memory.next_mask = NULL;
     off_rounds r = {.learning = &o,

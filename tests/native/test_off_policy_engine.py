@@ -67,6 +67,27 @@ CASES: dict[str, dict[str, Any]] = {
     "td3-ou": {"env": "Pendulum-v1", "algo": "td3", "action_noise": "ou"},
     "ddpg": {"env": "MountainCarContinuous-v0", "algo": "ddpg", "optimizer": "sgd"},
 }
+CASES |= {
+    "qr_dqn": {"env": "CartPole-v1", **DQN, "algo": "qr_dqn"},
+    "qr_dqn-dueling": {
+        "env": "CartPole-v1",
+        **DQN,
+        "algo": "qr_dqn",
+        "n_quantiles": 21,
+        "dueling": True,
+        "double": True,
+        "n_step": 3,
+        "normalize_obs": True,
+    },
+    "qr_dqn-masks": {"env": KINDS, **DQN, "algo": "qr_dqn", "env_kwargs": {"masked": True}},
+    "qr_dqn-choices": {
+        "env": KINDS,
+        **DQN,
+        "algo": "qr_dqn",
+        "n_quantiles": 9,
+        "env_kwargs": {"action": "multi_discrete"},
+    },
+}
 
 
 def train(case: str, engine: str, runs: Path, **more: Any) -> Run:
@@ -105,7 +126,10 @@ def test_first_weights_are_equal_too(case: str) -> None:
         np.testing.assert_array_equal(value, theirs[name], err_msg=name)
 
 
-@pytest.mark.parametrize("case", ["dqn-normalised", "dqn-dueling", "sac", "td3-ou", "ddpg"])
+MOVED = ("dqn-normalised", "dqn-dueling", "sac", "td3-ou", "ddpg", "qr_dqn-dueling")
+
+
+@pytest.mark.parametrize("case", MOVED)
 @pytest.mark.parametrize(("first", "then"), [("native", "torch"), ("torch", "native")])
 def test_checkpoints_move_between_engines(case: str, first: str, then: str, tmp_path: Path) -> None:
     stayed = train(case, first, tmp_path / "stayed", env_steps=128)
@@ -123,7 +147,7 @@ def test_checkpoints_move_between_engines(case: str, first: str, then: str, tmp_
             assert error <= 2e-3 * (1.0 + np.abs(value).max(initial=0.0)), f"{part} {name}: {error}"
 
 
-@pytest.mark.parametrize("case", ["dqn", "dqn-normalised", "sac", "td3", "ddpg"])
+@pytest.mark.parametrize("case", ["dqn", "dqn-normalised", "sac", "td3", "ddpg", "qr_dqn"])
 def test_a_resume_is_exact(case: str, tmp_path: Path) -> None:
     """With native environments, whose rounds are one call."""
     given = {"env_steps": 160, "checkpoint_every": 32, "keep_checkpoints": 9}
@@ -137,7 +161,10 @@ def test_a_resume_is_exact(case: str, tmp_path: Path) -> None:
     assert differences(whole.path, resumed.path) == []
 
 
-@pytest.mark.parametrize("case", ["dqn", "dqn-normalised", "dqn-dueling", "dqn-boltzmann"])
+@pytest.mark.parametrize(
+    "case",
+    ["dqn", "dqn-normalised", "dqn-dueling", "dqn-boltzmann", "qr_dqn", "qr_dqn-dueling"],
+)
 def test_rounds_are_those_of_the_trainer(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +189,7 @@ def test_rounds_are_those_of_the_trainer(
         ({"optimizer": "lamb"}, "optimizer=lamb"),
         ({"net_arch": [4] * 9}, "hidden layers"),
         ({"algo": "c51"}, "no kernel for c51"),
+        ({"algo": "qr_dqn", "prioritized": True}, "prioritized=true"),
         ({"env": "Pendulum-v1", "algo": "td3", "parameter_noise": 0.1}, "parameter_noise"),
     ],
 )
@@ -173,7 +201,9 @@ def test_what_it_leaves_to_torch_is_said(
         dressage.train(**given, engine="native", runs=tmp_path)
 
 
-@pytest.mark.parametrize(("env", "algo"), [("CartPole-v1", "dqn"), ("Pendulum-v1", "sac")])
+@pytest.mark.parametrize(
+    ("env", "algo"), [("CartPole-v1", "dqn"), ("Pendulum-v1", "sac"), ("CartPole-v1", "qr_dqn")]
+)
 def test_no_torch_is_needed(env: str, algo: str, tmp_path: Path) -> None:
     """Train, resume, evaluate and predict in an interpreter where importing torch fails."""
     source = f"""

@@ -33,7 +33,29 @@ CASES: dict[str, dict[str, Any]] = {
     "td3-delayed": {"algo": "td3", "continuous": 1, "policy_delay": 3, "weight_decay": 0.1},
     "ddpg": {"algo": "ddpg", "continuous": 2, "batch_size": 33},
 }
-KINDS = [CASES["dqn-double"], CASES["sac"], CASES["td3"], CASES["ddpg"]]
+CASES |= {
+    "qr_dqn": {"algo": "qr_dqn", "categories": (3,), "n_quantiles": 11},
+    "qr_dqn-double": {"algo": "qr_dqn", "categories": (3,), "double": True, "n_step": 3},
+    "qr_dqn-dueling": {"algo": "qr_dqn", "categories": (4,), "dueling": True, "n_quantiles": 5},
+    "qr_dqn-choices": {
+        "algo": "qr_dqn",
+        "categories": (2, 5, 3),
+        "dueling": True,
+        "double": True,
+        "n_quantiles": 17,
+        "kappa": 0.3,
+    },
+    "qr_dqn-masked": {
+        "algo": "qr_dqn",
+        "categories": (3, 2),
+        "masked": True,
+        "n_quantiles": 32,
+        "max_grad_norm": 0.1,
+    },
+    "qr_dqn-one": {"algo": "qr_dqn", "categories": (2,), "n_quantiles": 1, "layer_norm": True},
+}
+KINDS = [CASES[name] for name in ("dqn-double", "sac", "td3", "ddpg", "qr_dqn-choices")]
+CHOICES = ("dqn", "qr_dqn")  # without an actor
 
 
 def make(case: dict[str, Any], **more: Any) -> OffCase:
@@ -77,14 +99,14 @@ def test_float_gradients(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("part", ["critic", "actor"])
 def test_gradients_are_those_of_the_loss(case: dict[str, Any], part: str) -> None:
     """Finite differences; the critics stand still, so that the actor's loss is of itself alone."""
-    if part == "actor" and case["algo"] == "dqn":
+    if part == "actor" and case["algo"] in CHOICES:
         pytest.skip("there is no actor")
-    still = {} if case["algo"] == "dqn" else {"value_learning_rate": 0.0}
+    still = {} if case["algo"] in CHOICES else {"value_learning_rate": 0.0}
     if case["algo"] == "td3":
         still["policy_delay"] = 1
     made = make(case, gradient_steps=1, activation="tanh", **still)
     names = {"critic": "train/loss/critic", "actor": "train/loss/actor"}
-    loss = "train/loss/td" if case["algo"] == "dqn" else names[part]
+    loss = "train/loss/td" if case["algo"] in CHOICES else names[part]
     parts = made.native_parts()
     start = {name: {k: a.copy() for k, a in arrays.items()} for name, arrays in parts.items()}
     made.native_update(parts)

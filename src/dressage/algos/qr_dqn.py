@@ -91,6 +91,7 @@ NEEDS = Needs(
     metrics=METRICS,
     metrics_at_times=VALUE_METRICS_AT_TIMES,
     preview=True,
+    native="qr_dqn",
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
@@ -16,9 +17,11 @@ from dressage.core.rng import Rng, stream_key
 from dressage.core.spec import bounded_actions
 from dressage.explore.action_noise import ActionNoise, action_noise, explored, remembered
 from dressage.explore.choices import ChoiceNoise, choice_noise, choose
+from dressage.native.face import library
 from dressage.native.network import Floats
 from dressage.native.off_learner import OffPolicyLearner, Part, temperature
-from dressage.native.off_structs import PARTS, OffPolicyCall, OffRounds
+from dressage.native.off_structs import OFF_FAMILIES, PARTS, OffPolicyCall, OffRounds
+from dressage.native.structs import Int64, Pointer
 from dressage.native.towers import Tower
 
 Bools = npt.NDArray[np.bool_]
@@ -95,13 +98,20 @@ def td_metrics(call: OffPolicyCall) -> dict[str, float]:
 
 
 class Choices(Family):
-    """algos/dqn.py."""
+    """algos/dqn.py, and what its relatives share with it."""
+
+    kernel = "dqn"
+    atoms = 1  # numbers of a value
 
     def parts(self) -> dict[str, Part]:
-        cfg, heads = self.cfg, {"advantage": (sum(self.action.categories), 1.0)}
+        cfg, heads = self.cfg, {"advantage": (sum(self.action.categories) * self.atoms, 1.0)}
         if cfg.dueling:
-            heads["value"] = (1, 1.0)
+            heads["value"] = (self.atoms, 1.0)
         self.categories = np.array(self.action.categories, np.int32)  # C keeps its address
+        self.outputs = OffPolicyCall(family=OFF_FAMILIES.index(self.kernel))
+        self.describe_outputs(self.outputs)
+        arguments = [Pointer, Int64, Pointer, Pointer]
+        self._expected = library().kernel("choice_values", "f32", arguments)
         tower = Tower(self.obs_size, cfg.net_arch, heads, cfg)
         return {"critic": self.part("q", "all", tower, "target")}
 
@@ -115,9 +125,14 @@ class Choices(Family):
         q = self._all_values(learner, obs)
         return Acted(choose(q, self.action.categories, mask, noise), None, {})
 
-    def settings(self, call: OffPolicyCall, memory: Replay, cfg: Any) -> None:
+    def describe_outputs(self, call: OffPolicyCall) -> None:
+        """What C must know to read values out of the network's outputs."""
         call.n_choices, call.categories = self.categories.size, self.categories.ctypes.data
-        call.double_q, call.dueling = cfg.double, cfg.dueling
+        call.atoms, call.dueling = self.atoms, self.cfg.dueling
+
+    def settings(self, call: OffPolicyCall, memory: Replay, cfg: Any) -> None:
+        self.describe_outputs(call)
+        call.double_q = cfg.double
         call.parts[0].learning_rate = cfg.learning_rate
         n_envs, every = memory.ring.n_envs, cfg.target_update_interval
         now = memory.ring.high * n_envs
@@ -129,14 +144,11 @@ class Choices(Family):
 
     def _all_values(self, learner: OffPolicyLearner, obs: Floats, target: bool = False) -> Floats:
         """`[N, D] -> [N, choices]`."""
-        q: Floats = learner.values("critic", obs, target)[0]
-        if not self.cfg.dueling:
-            return q
-        advantage, value = q[:, :-1], q[:, -1:]
-        ends = np.cumsum(self.action.categories)[:-1]
-        parts = [part - part.mean(-1, keepdims=True) for part in np.split(advantage, ends, -1)]
-        found: Floats = np.concatenate(parts, -1) + value
-        return found
+        outputs = learner.values("critic", obs, target)[0]
+        q: Floats = np.empty((len(outputs), sum(self.action.categories)), np.float32)
+        which = ctypes.byref(self.outputs)
+        self._expected(which, len(q), outputs.ctypes.data, q.ctypes.data)
+        return q
 
     def values(self, learner: OffPolicyLearner, obs: Floats, action: Floats) -> Floats:
         starts = np.cumsum([0, *self.action.categories[:-1]])
@@ -151,6 +163,20 @@ class Choices(Family):
     def losses(self, call: OffPolicyCall) -> dict[str, dict[str, float]]:
         v = call.values
         return {"critic": td_metrics(call) | {"train/loss/td": v.loss / v.updates}}
+
+
+class Quantiles(Choices):
+    """algos/qr_dqn.py."""
+
+    kernel = "qr_dqn"
+
+    def __init__(self, task: Task, cfg: Any) -> None:
+        super().__init__(task, cfg)
+        self.atoms = cfg.n_quantiles
+
+    def settings(self, call: OffPolicyCall, memory: Replay, cfg: Any) -> None:
+        super().settings(call, memory, cfg)
+        call.kappa = cfg.kappa
 
 
 class ActorCritics(Family):
@@ -289,5 +315,10 @@ class Deterministic(ActorCritics):
         r.noise_std = 0.0 if cfg.action_noise == "none" else cfg.noise_std
 
 
-FAMILIES: dict[str, type[Family]] = {"dqn": Choices, "sac": Gaussian, "td3": Deterministic}
+FAMILIES: dict[str, type[Family]] = {
+    "dqn": Choices,
+    "sac": Gaussian,
+    "td3": Deterministic,
+    "qr_dqn": Quantiles,
+}
 """By the name of the kernel, as `NEEDS.native` and off_policy.h have it."""

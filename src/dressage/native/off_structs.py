@@ -16,7 +16,7 @@ from dressage.native.structs import (
     UInt64,
 )
 
-OFF_FAMILIES = ("dqn", "sac", "td3")
+OFF_FAMILIES = ("dqn", "sac", "td3", "qr_dqn")
 PARTS = ("critic", "actor", "temperature")
 MOST_CHOICES = 64  # of off_job.h
 
@@ -125,6 +125,7 @@ class OffPolicyCall(ctypes.Structure):
         ("n_threads", Int32),
         ("adds", Int32),
         ("n_choices", Int32),
+        ("atoms", Int32),
         ("double_q", Int32),
         ("dueling", Int32),
         ("follow_last", Int32),
@@ -139,6 +140,7 @@ class OffPolicyCall(ctypes.Structure):
         ("target_entropy", Double),
         ("smoothing", Double),
         ("smoothing_clip", Double),
+        ("kappa", Double),
         ("noise_stream", UInt64),
         ("optimizer", OptimSettings),
         ("parts", OffPart * len(PARTS)),

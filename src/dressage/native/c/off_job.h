@@ -30,6 +30,7 @@ typedef struct {
     real *dx;                 /* [ROW_BLOCK, input_stride] */
     real *action_gradient;    /* [ROW_BLOCK, A] */
     float *noise;
+    real *atoms; /* choices: room of a loss */
 } off_worker;
 
 /* Sums over the rows of a block. */
@@ -83,6 +84,8 @@ void off_places(const off_job *j, int64_t updates); /* of the last batch, if the
 /* Items of n_blocks. */
 #define dqn_rows NAME(dqn_rows)
 void dqn_rows(void *about, int thread, int64_t block);
+#define qr_dqn_rows NAME(qr_dqn_rows)
+void qr_dqn_rows(void *about, int thread, int64_t block);
 #define sac_critic_rows NAME(sac_critic_rows)
 void sac_critic_rows(void *about, int thread, int64_t block);
 #define sac_actor_rows NAME(sac_actor_rows)

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "off_job.h"
+#include "off_choices.h"
 #include "simd.h"
 
 static int place_part(off_job *j, int part, arena *memory) {
@@ -24,7 +24,10 @@ static void place_worker(const off_job *j, off_worker *w, arena *memory) {
     const int64_t actions = ROW_BLOCK * j->o->memory.action_size;
     w->next = TAKE(memory, real, ROW_BLOCK * j->observed_stride);
     tower_place(critic, ROW_BLOCK, false, &w->critic, memory);
-    if (j->o->family == OFF_DQN) return;
+    if (of_choices(j->o)) {
+        w->atoms = TAKE(memory, real, ATOM_ROWS * padded(j->o->atoms));
+        return;
+    }
     w->acted = TAKE(memory, real, ROW_BLOCK * j->input_stride);
     tower_place(actor, ROW_BLOCK, false, &w->actor, memory);
     tower_place(critic, ROW_BLOCK, true, &w->chosen, memory);
@@ -33,15 +36,23 @@ static void place_worker(const off_job *j, off_worker *w, arena *memory) {
     w->noise = TAKE(memory, float, actions + 8);
 }
 
+static bool choices_make_sense(const off_policy *o) {
+    if (o->n_choices < 1 || o->n_choices > MOST_CHOICES || o->atoms < 1) return false;
+    int64_t total = 0;
+    for (int c = 0; c < o->n_choices; c++) total += o->categories[c];
+    const int32_t *outputs = o->parts[CRITIC].shape.outputs;
+    return outputs[0] == total * o->atoms && outputs[1] == (o->dueling ? o->atoms : 0);
+}
+
 static bool makes_sense(const off_policy *o) {
     const replay *m = &o->memory;
     if (o->family < 0 || o->family >= OFF_FAMILIES || o->batch_size < 1 || o->updates < 0)
         return false;
-    if (o->family != OFF_DQN && !o->parts[ACTOR].parameters) return false;
+    if (of_choices(o) ? !choices_make_sense(o) : !o->parts[ACTOR].parameters) return false;
     if (o->family == OFF_TD3 && (o->actor_every < 1 || !o->parts[ACTOR].target)) return false;
     if (o->family == OFF_SAC && o->learn_alpha && !o->parts[TEMPERATURE].parameters) return false;
     if (!o->parts[CRITIC].parameters || !o->parts[CRITIC].target) return false;
-    if (o->n_choices > MOST_CHOICES || o->n_threads > MOST_THREADS) return false;
+    if (o->n_threads > MOST_THREADS) return false;
     return m->capacity > 0 && m->n_envs > 0 && m->high >= m->low && m->n_step > 0;
 }
 
@@ -107,9 +118,9 @@ static void draw(off_job *j) {
     j->o->memory.draws++;
 }
 
-/* dqn.update */
-static void dqn_update(off_job *j) {
-    team_share(j->team, j, j->n_blocks, dqn_rows);
+/* value_based.learn; `rows`: the algorithm's loss */
+static void choices_update(off_job *j, void (*rows)(void *, int, int64_t)) {
+    team_share(j->team, j, j->n_blocks, rows);
     const block_sums s = off_sums(j);
     off_measure(j, &s, j->o->n_choices);
     off_step(j, CRITIC);
@@ -168,7 +179,8 @@ void off_learn(off_job *j, int64_t updates, bool follows) {
     for (int64_t i = 0; i < updates; i++) {
         draw(j);
         switch (j->o->family) {
-        case OFF_DQN: dqn_update(j); break;
+        case OFF_DQN: choices_update(j, dqn_rows); break;
+        case OFF_QR_DQN: choices_update(j, qr_dqn_rows); break;
         case OFF_SAC: sac_update(j); break;
         default: td3_update(j); break;
         }

@@ -9,7 +9,7 @@
 #include "replay.h"
 #include "tower.h"
 
-enum off_family { OFF_DQN, OFF_SAC, OFF_TD3, OFF_FAMILIES };
+enum off_family { OFF_DQN, OFF_SAC, OFF_TD3, OFF_QR_DQN, OFF_FAMILIES };
 enum { CRITIC, ACTOR, TEMPERATURE, PARTS }; /* DQN's network of values is the critic */
 
 /* What one optimizer steps. */
@@ -39,7 +39,8 @@ typedef struct {
 typedef struct {
     int32_t family, n_threads;
     int32_t adds;        /* metrics go on from those of the call before */
-    int32_t n_choices;   /* DQN: choices of an action */
+    int32_t n_choices;   /* DQN and its relatives: choices of an action, */
+    int32_t atoms;       /* and numbers of a value */
     int32_t double_q, dueling;
     int32_t follow_last; /* DQN: the target moves after the last update */
     int32_t learn_alpha; /* SAC: else `alpha` stands */
@@ -48,6 +49,7 @@ typedef struct {
     int64_t batch_size, updates;
     double max_grad_norm, tau, alpha, target_entropy;
     double smoothing, smoothing_clip; /* TD3: noise on the target's actions */
+    double kappa; /* QR-DQN: errors below it count by their square */
     uint64_t noise_stream;
     optim_settings optimizer;
     off_part parts[PARTS];
@@ -57,11 +59,20 @@ typedef struct {
     value_metrics values;
 } off_policy;
 
+/* Whether values of choices are learned: DQN and its relatives. */
+static inline __attribute__((unused)) bool of_choices(const off_policy *o) {
+    return o->family == OFF_DQN || o->family == OFF_QR_DQN;
+}
+
 #define off_policy_bytes NAME(off_policy_bytes)
 int64_t off_policy_bytes(const off_policy *o); /* of memory; -1 for nonsense */
 /* `memory`: off_policy_bytes. Returns the number of updates, or -1 for nonsense. */
 #define off_policy_update NAME(off_policy_update)
 int64_t off_policy_update(off_policy *o, void *memory);
+
+/* Expected values [rows, choices] from outputs of the network of values, which change (dueling). */
+#define choice_values NAME(choice_values)
+void choice_values(const off_policy *o, int64_t rows, real *outputs, real *values);
 
 /* Outputs [rows, outputs] of each member of a tower for inputs x [rows, inputs]: [E, rows, out]. */
 #define tower_values_bytes NAME(tower_values_bytes)

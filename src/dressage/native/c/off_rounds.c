@@ -28,7 +28,7 @@ typedef struct {
 } round_job;
 
 static int64_t noise_size(const off_policy *o) {
-    return o->family == OFF_DQN ? 1 + o->categories[0] : 1;
+    return of_choices(o) ? 1 + o->categories[0] : 1;
 }
 
 static int place_rounds(round_job *j, arena *memory) {
@@ -37,7 +37,7 @@ static int place_rounds(round_job *j, arena *memory) {
     const int64_t rows = r->n_steps * m->n_envs, size = m->obs_size;
     if (r->n_steps < 1 || r->rounds < 0 || m->action_size != 1) return -1;
     if (off_place(&j->job, memory)) return -1;
-    tower_place(&j->job.parts[r->learning->family == OFF_DQN ? CRITIC : ACTOR].net, ROW_BLOCK,
+    tower_place(&j->job.parts[of_choices(r->learning) ? CRITIC : ACTOR].net, ROW_BLOCK,
                 false, &j->acting, memory);
     j->seen = TAKE(memory, float, ROW_BLOCK * j->job.observed_stride);
     j->noise = TAKE(memory, float, m->n_envs * noise_size(r->learning));
@@ -74,17 +74,10 @@ static float choose_action(const off_rounds *r, const float *noise, bool random,
     return (float)largest(n, q);
 }
 
-/* dueling: QNetwork.heads of one choice */
-static void centre(float *q, int n) {
-    float mean = 0;
-    for (int a = 0; a < n; a++) mean += q[a];
-    for (int a = 0; a < n; a++) q[a] += q[n] - mean / (float)n;
-}
-
 static float explored(const off_rounds *r, const float *noise, float *output) {
     const off_policy *o = r->learning;
-    if (o->family == OFF_DQN) {
-        if (o->dueling) centre(output, o->categories[0]);
+    if (of_choices(o)) {
+        choice_values(o, 1, output, output); /* no output is read after its place is taken */
         return choose_action(r, noise, false, output, o->categories[0]);
     }
     if (o->family == OFF_SAC) {
@@ -103,7 +96,7 @@ static void act(round_job *j, float *action) {
     const off_policy *o = r->learning;
     const replay *m = &o->memory;
     const int64_t n = m->n_envs, numbers = noise_size(o), ld = j->job.observed_stride;
-    const bool random = r->vector_steps * n < r->learning_starts, choice = o->family == OFF_DQN;
+    const bool random = r->vector_steps * n < r->learning_starts, choice = of_choices(o);
     const uint64_t stream = choice ? r->choice_stream : random ? r->uniform_stream : r->normal_stream;
     const rng_name name = {m->seed, stream, {(uint64_t)r->vector_steps, 0, 0}};
     (choice || random ? rng_uniform : rng_normal)(&name, n * numbers, j->noise);

@@ -53,7 +53,7 @@ static void inspect_units(const off_job *j, int part) {
     const trained *p = &j->parts[part];
     double dormant = 0, units = 0;
     count_dormant(j, p, &p->rows, &dormant, &units);
-    if (j->o->family == OFF_DQN && j->o->double_q)
+    if (of_choices(j->o) && j->o->double_q)
         count_dormant(j, p, &j->second, &dormant, &units);
     j->o->measured[part].dormant_share = units > 0 ? dormant / units : NAN;
 }

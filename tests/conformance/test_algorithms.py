@@ -12,7 +12,11 @@ from dressage import conformance
 from dressage.algos import ALGORITHMS, load_algorithm
 
 TORCH_ONLY = ("gru", "lstm", "image", "dict-observation")  # recurrent, or with an image
-NATIVE = [algo for algo in ALGORITHMS if load_algorithm(algo).NEEDS.native]
+NATIVE = [
+    algo
+    for algo in ALGORITHMS
+    if load_algorithm(algo).NEEDS.native and algo != "rainbow"  # whose noisy layers are torch's
+]
 PAIRS = [
     (algo, case, engine)
     for algo in ALGORITHMS

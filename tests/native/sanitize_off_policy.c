@@ -82,14 +82,16 @@ static void free_memory(replay *m) {
 }
 
 static off_policy random_call(int family, int obs_size, int actions, int32_t *categories) {
-    const bool choices = family == OFF_DQN || family == OFF_QR_DQN;
+    const bool choices = family == OFF_DQN || family == OFF_QR_DQN || family == OFF_C51;
     int total = 0;
     for (int c = 0; choices && c < actions; c++) total += categories[c];
     off_policy o = {.family = family,
                     .n_threads = 1 + below(3),
                     .n_choices = choices ? actions : 0,
-                    .atoms = family == OFF_QR_DQN ? 1 + below(40) : 1,
+                    .atoms = family == OFF_DQN ? 1 : 1 + (family == OFF_C51) + below(40),
                     .kappa = 0.7,
+                    .v_min = -0.5,
+                    .v_max = 2,
                     .double_q = choices && below(2),
                     .dueling = choices && below(2),
                     .follow_last = choices && below(2),
@@ -143,7 +145,8 @@ static void learn(int round) {
 static void live(int round) {
     int32_t categories[1] = {2};
     const bool choices = round % 2;
-    const int family = choices ? (below(2) ? OFF_DQN : OFF_QR_DQN) : 1 + below(2);
+    const int kinds[3] = {OFF_DQN, OFF_QR_DQN, OFF_C51};
+    const int family = choices ? kinds[below(3)] : 1 + below(2);
     off_policy o = random_call(family, choices ? 4 : 3, 1, categories);
     const int64_t n = o.memory.n_envs, steps = 1 + below(5), rounds = below(6);
     free(o.memory.next_mask), o.memory.next_mask = NULL;

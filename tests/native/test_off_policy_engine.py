@@ -88,6 +88,34 @@ CASES |= {
         "env_kwargs": {"action": "multi_discrete"},
     },
 }
+CASES |= {
+    "c51": {"env": "CartPole-v1", **DQN, "algo": "c51", "v_min": 0.0, "v_max": 60.0},
+    "c51-dueling": {
+        "env": "CartPole-v1",
+        **DQN,
+        "algo": "c51",
+        "n_atoms": 21,
+        "dueling": True,
+        "double": True,
+        "n_step": 3,
+        "normalize_obs": True,
+    },
+    "c51-masks": {"env": KINDS, **DQN, "algo": "c51", "env_kwargs": {"masked": True}},
+    "c51-choices": {
+        "env": KINDS,
+        **DQN,
+        "algo": "c51",
+        "env_kwargs": {"action": "multi_discrete"},
+    },
+    "rainbow-plain": {  # without what only torch has
+        "env": "CartPole-v1",
+        **DQN,
+        "algo": "rainbow",
+        "noisy": False,
+        "prioritized": False,
+        "epsilon": 0.1,
+    },
+}
 
 
 def train(case: str, engine: str, runs: Path, **more: Any) -> Run:
@@ -126,7 +154,7 @@ def test_first_weights_are_equal_too(case: str) -> None:
         np.testing.assert_array_equal(value, theirs[name], err_msg=name)
 
 
-MOVED = ("dqn-normalised", "dqn-dueling", "sac", "td3-ou", "ddpg", "qr_dqn-dueling")
+MOVED = ("dqn-normalised", "dqn-dueling", "sac", "td3-ou", "ddpg", "qr_dqn-dueling", "c51-dueling")
 
 
 @pytest.mark.parametrize("case", MOVED)
@@ -147,7 +175,7 @@ def test_checkpoints_move_between_engines(case: str, first: str, then: str, tmp_
             assert error <= 2e-3 * (1.0 + np.abs(value).max(initial=0.0)), f"{part} {name}: {error}"
 
 
-@pytest.mark.parametrize("case", ["dqn", "dqn-normalised", "sac", "td3", "ddpg", "qr_dqn"])
+@pytest.mark.parametrize("case", ["dqn", "dqn-normalised", "sac", "td3", "ddpg", "qr_dqn", "c51"])
 def test_a_resume_is_exact(case: str, tmp_path: Path) -> None:
     """With native environments, whose rounds are one call."""
     given = {"env_steps": 160, "checkpoint_every": 32, "keep_checkpoints": 9}
@@ -163,7 +191,16 @@ def test_a_resume_is_exact(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "case",
-    ["dqn", "dqn-normalised", "dqn-dueling", "dqn-boltzmann", "qr_dqn", "qr_dqn-dueling"],
+    [
+        "dqn",
+        "dqn-normalised",
+        "dqn-dueling",
+        "dqn-boltzmann",
+        "qr_dqn",
+        "qr_dqn-dueling",
+        "c51",
+        "c51-dueling",
+    ],
 )
 def test_rounds_are_those_of_the_trainer(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -188,8 +225,9 @@ def test_rounds_are_those_of_the_trainer(
         ({"noisy": True}, "noisy=true"),
         ({"optimizer": "lamb"}, "optimizer=lamb"),
         ({"net_arch": [4] * 9}, "hidden layers"),
-        ({"algo": "c51"}, "no kernel for c51"),
+        ({"algo": "drqn"}, "no kernel for drqn"),
         ({"algo": "qr_dqn", "prioritized": True}, "prioritized=true"),
+        ({"algo": "rainbow", "prioritized": False}, "noisy=true"),
         ({"env": "Pendulum-v1", "algo": "td3", "parameter_noise": 0.1}, "parameter_noise"),
     ],
 )

@@ -54,8 +54,26 @@ CASES |= {
     },
     "qr_dqn-one": {"algo": "qr_dqn", "categories": (2,), "n_quantiles": 1, "layer_norm": True},
 }
-KINDS = [CASES[name] for name in ("dqn-double", "sac", "td3", "ddpg", "qr_dqn-choices")]
-CHOICES = ("dqn", "qr_dqn")  # without an actor
+C51: dict[str, Any] = {"algo": "c51", "v_min": -3.0, "v_max": 4.0}
+CASES |= {
+    "c51": {**C51, "categories": (3,)},
+    "c51-wide": {"algo": "c51", "categories": (3,), "double": True, "n_step": 3},
+    "c51-dueling": {**C51, "categories": (4,), "dueling": True, "n_atoms": 16},
+    "c51-choices": {
+        **C51,
+        "categories": (2, 5, 3),
+        "dueling": True,
+        "double": True,
+        "n_atoms": 21,
+        "tau": 0.4,
+    },
+    "c51-masked": {**C51, "categories": (3, 2), "masked": True, "max_grad_norm": 0.1},
+    "c51-two": {**C51, "categories": (2,), "n_atoms": 2, "layer_norm": True},
+}
+KINDS = [
+    CASES[name] for name in ("dqn-double", "sac", "td3", "ddpg", "qr_dqn-choices", "c51-choices")
+]
+CHOICES = ("dqn", "qr_dqn", "c51")  # without an actor
 
 
 def make(case: dict[str, Any], **more: Any) -> OffCase:

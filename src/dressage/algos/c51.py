@@ -80,6 +80,7 @@ NEEDS = Needs(
     metrics=(*METRICS, "train/metrics/clipped_atoms"),
     metrics_at_times=VALUE_METRICS_AT_TIMES,
     preview=True,
+    native="c51",
 )
 
 

@@ -179,6 +179,25 @@ class Quantiles(Choices):
         call.kappa = cfg.kappa
 
 
+class Categorical(Choices):
+    """algos/c51.py."""
+
+    kernel = "c51"
+
+    def __init__(self, task: Task, cfg: Any) -> None:
+        super().__init__(task, cfg)
+        self.atoms = cfg.n_atoms
+
+    def describe_outputs(self, call: OffPolicyCall) -> None:
+        super().describe_outputs(call)
+        call.v_min, call.v_max = self.cfg.v_min, self.cfg.v_max
+
+    def losses(self, call: OffPolicyCall) -> dict[str, dict[str, float]]:
+        v, found = call.values, super().losses(call)
+        found["critic"]["train/metrics/clipped_atoms"] = v.clipped_atoms / v.updates
+        return found
+
+
 class ActorCritics(Family):
     """What SAC, TD3 and DDPG share: critics of observations with actions."""
 
@@ -320,5 +339,6 @@ FAMILIES: dict[str, type[Family]] = {
     "sac": Gaussian,
     "td3": Deterministic,
     "qr_dqn": Quantiles,
+    "c51": Categorical,
 }
 """By the name of the kernel, as `NEEDS.native` and off_policy.h have it."""

@@ -16,7 +16,7 @@ from dressage.native.structs import (
     UInt64,
 )
 
-OFF_FAMILIES = ("dqn", "sac", "td3", "qr_dqn")
+OFF_FAMILIES = ("dqn", "sac", "td3", "qr_dqn", "c51")
 PARTS = ("critic", "actor", "temperature")
 MOST_CHOICES = 64  # of off_job.h
 
@@ -114,6 +114,7 @@ class ValueMetrics(ctypes.Structure):
         ("alpha_loss", Double),
         ("updates", Double),
         ("actor_updates", Double),
+        ("clipped_atoms", Double),
     )
 
 
@@ -141,6 +142,8 @@ class OffPolicyCall(ctypes.Structure):
         ("smoothing", Double),
         ("smoothing_clip", Double),
         ("kappa", Double),
+        ("v_min", Double),
+        ("v_max", Double),
         ("noise_stream", UInt64),
         ("optimizer", OptimSettings),
         ("parts", OffPart * len(PARTS)),

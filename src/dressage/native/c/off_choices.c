@@ -33,6 +33,8 @@ static void dueling_gradient(const off_policy *o, real *d, real *state) {
 /* QNetwork.values of one choice */
 static real expected(const off_policy *o, const real *atoms) {
     if (o->family == OFF_QR_DQN) return sum_of(o->atoms, atoms) / (real)o->atoms;
+    if (o->family == OFF_C51)
+        return (real)o->v_min + atom_spacing(o) * softmax_mean(o->atoms, atoms);
     return *atoms;
 }
 

@@ -26,6 +26,11 @@ typedef void choice_loss(const off_policy *o, const choice_row *r, block_sums *s
 #define choices_rows NAME(choices_rows)
 void choices_rows(const off_job *j, int thread, int64_t block, choice_loss *loss);
 
+/* C51's atoms lie so far apart. */
+static inline __attribute__((unused)) real atom_spacing(const off_policy *o) {
+    return ((real)o->v_max - (real)o->v_min) / (real)(o->atoms - 1);
+}
+
 /* off_policy.td_metrics of one value */
 static inline __attribute__((unused)) void note_value(block_sums *sums, double q, double error) {
     const double size = error < 0 ? -error : error;

@@ -36,6 +36,7 @@ typedef struct {
 /* Sums over the rows of a block. */
 typedef struct {
     double q, q_max, error, error_max, loss, disagreement, log_prob, actor_loss;
+    double clipped; /* C51: probability of atoms beyond the range */
 } block_sums;
 
 typedef struct off_job {
@@ -86,6 +87,8 @@ void off_places(const off_job *j, int64_t updates); /* of the last batch, if the
 void dqn_rows(void *about, int thread, int64_t block);
 #define qr_dqn_rows NAME(qr_dqn_rows)
 void qr_dqn_rows(void *about, int thread, int64_t block);
+#define c51_rows NAME(c51_rows)
+void c51_rows(void *about, int thread, int64_t block);
 #define sac_critic_rows NAME(sac_critic_rows)
 void sac_critic_rows(void *about, int thread, int64_t block);
 #define sac_actor_rows NAME(sac_actor_rows)

@@ -38,6 +38,7 @@ static void place_worker(const off_job *j, off_worker *w, arena *memory) {
 
 static bool choices_make_sense(const off_policy *o) {
     if (o->n_choices < 1 || o->n_choices > MOST_CHOICES || o->atoms < 1) return false;
+    if (o->family == OFF_C51 && (o->atoms < 2 || !(o->v_min < o->v_max))) return false;
     int64_t total = 0;
     for (int c = 0; c < o->n_choices; c++) total += o->categories[c];
     const int32_t *outputs = o->parts[CRITIC].shape.outputs;
@@ -169,7 +170,7 @@ void off_measure(off_job *j, const block_sums *s, int64_t values_a_row) {
     value_metrics *v = &j->o->values;
     const double rows = (double)j->o->batch_size, all = rows * (double)values_a_row;
     v->q_mean += s->q / all, v->error_mean += s->error / all, v->loss += s->loss / rows;
-    v->disagreement += s->disagreement / rows;
+    v->disagreement += s->disagreement / rows, v->clipped_atoms += s->clipped / rows;
     v->q_max = larger_of(v->q_max, s->q_max);
     v->error_max = larger_of(v->error_max, s->error_max);
     v->updates++;
@@ -181,6 +182,7 @@ void off_learn(off_job *j, int64_t updates, bool follows) {
         switch (j->o->family) {
         case OFF_DQN: choices_update(j, dqn_rows); break;
         case OFF_QR_DQN: choices_update(j, qr_dqn_rows); break;
+        case OFF_C51: choices_update(j, c51_rows); break;
         case OFF_SAC: sac_update(j); break;
         default: td3_update(j); break;
         }

@@ -9,7 +9,7 @@
 #include "replay.h"
 #include "tower.h"
 
-enum off_family { OFF_DQN, OFF_SAC, OFF_TD3, OFF_QR_DQN, OFF_FAMILIES };
+enum off_family { OFF_DQN, OFF_SAC, OFF_TD3, OFF_QR_DQN, OFF_C51, OFF_FAMILIES };
 enum { CRITIC, ACTOR, TEMPERATURE, PARTS }; /* DQN's network of values is the critic */
 
 /* What one optimizer steps. */
@@ -34,6 +34,7 @@ typedef struct {
     double q_mean, q_max, error_mean, error_max, loss, disagreement;
     double actor_loss, entropy, alpha, alpha_loss;
     double updates, actor_updates;
+    double clipped_atoms; /* C51 */
 } value_metrics;
 
 typedef struct {
@@ -49,7 +50,8 @@ typedef struct {
     int64_t batch_size, updates;
     double max_grad_norm, tau, alpha, target_entropy;
     double smoothing, smoothing_clip; /* TD3: noise on the target's actions */
-    double kappa; /* QR-DQN: errors below it count by their square */
+    double kappa;        /* QR-DQN: errors below it count by their square */
+    double v_min, v_max; /* C51: the first and the last atom */
     uint64_t noise_stream;
     optim_settings optimizer;
     off_part parts[PARTS];
@@ -61,7 +63,7 @@ typedef struct {
 
 /* Whether values of choices are learned: DQN and its relatives. */
 static inline __attribute__((unused)) bool of_choices(const off_policy *o) {
-    return o->family == OFF_DQN || o->family == OFF_QR_DQN;
+    return o->family == OFF_DQN || o->family == OFF_QR_DQN || o->family == OFF_C51;
 }
 
 #define off_policy_bytes NAME(off_policy_bytes)

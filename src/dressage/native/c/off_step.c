@@ -119,7 +119,7 @@ block_sums off_sums(const off_job *j) {
     for (int64_t b = 0; b < j->n_blocks; b++) {
         const block_sums *s = &j->sums[b];
         total.q += s->q, total.error += s->error, total.loss += s->loss;
-        total.disagreement += s->disagreement;
+        total.disagreement += s->disagreement, total.clipped += s->clipped;
         total.log_prob += s->log_prob, total.actor_loss += s->actor_loss;
         total.q_max = larger_of(total.q_max, s->q_max);
         total.error_max = larger_of(total.error_max, s->error_max);

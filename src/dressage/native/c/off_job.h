@@ -29,6 +29,7 @@ typedef struct {
     tower_rows chosen;        /* rows whose gradient passes through a critic to actions */
     real *dx;                 /* [ROW_BLOCK, input_stride] */
     real *action_gradient;    /* [ROW_BLOCK, A] */
+    real *share;              /* [members, ROW_BLOCK]: of the critics in what the actor is told */
     float *noise;
     real *atoms; /* choices: room of a loss */
 } off_worker;
@@ -124,6 +125,15 @@ void critic_regression(const off_job *j, int64_t first, int64_t rows, const real
 #define add_action_gradient NAME(add_action_gradient)
 void add_action_gradient(const off_job *j, off_worker *w, int member, int64_t rows,
                          const real *weight, real *gradient);
+
+/* off_actor.c: successors of a block with actions drawn there, and what the slow critics say of them;
+   `bonus` [rows] gets -alpha log-probabilities. */
+#define soft_successors NAME(soft_successors)
+void soft_successors(const off_job *j, off_worker *w, int64_t first, int64_t rows, real *bonus);
+/* One value of the critics' of row i of `acted`; slope[e * ROW_BLOCK] gets its slope in critic e's. */
+typedef real join(const off_job *j, const off_worker *w, int64_t i, real *slope);
+#define soft_actor_rows NAME(soft_actor_rows)
+void soft_actor_rows(const off_job *j, int thread, int64_t block, join *joined); /* sac.actor_loss */
 
 /* Learner.step of a part whose rows have their deltas; moves its target too where it follows. */
 #define off_step NAME(off_step)

@@ -33,6 +33,7 @@ static void place_worker(const off_job *j, off_worker *w, arena *memory) {
     tower_place(critic, ROW_BLOCK, true, &w->chosen, memory);
     w->dx = TAKE(memory, real, ROW_BLOCK * j->input_stride);
     w->action_gradient = TAKE(memory, real, actions);
+    w->share = TAKE(memory, real, ROW_BLOCK * critic->shape.members);
     w->noise = TAKE(memory, float, actions + 8);
 }
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dressage.algos import c51, ddpg, dqn, qr_dqn, sac, td3
+from dressage.algos import c51, ddpg, dqn, qr_dqn, sac, td3, tqc
 from dressage.core.algorithm import Task
 from dressage.core.learner import Learner
 from dressage.core.normalizer import ObsNormalizer, RewardNormalizer
@@ -25,7 +25,7 @@ from dressage.native.off_structs import PARTS
 
 from .kernels import kernel
 
-ALGOS: dict[str, Any] = {"dqn": dqn, "sac": sac, "td3": td3, "ddpg": ddpg}
+ALGOS: dict[str, Any] = {"dqn": dqn, "sac": sac, "td3": td3, "ddpg": ddpg, "tqc": tqc}
 ALGOS |= {"qr_dqn": qr_dqn, "c51": c51}
 Long = ctypes.c_int64
 SMALL = {"learning_starts": 0, "buffer_size": 60, "net_arch": [17, 9], "train_freq": 1}

@@ -113,10 +113,12 @@ static off_policy random_call(int family, int obs_size, int actions, int32_t *ca
         o.parts[CRITIC] = random_part(
             random_shape(obs_size, 1, total * o.atoms, o.dueling * o.atoms), true);
     } else {
-        const int heads = family == OFF_SAC ? actions : 0;
+        const int heads = family == OFF_TD3 ? 0 : actions;
+        const int outputs = family == OFF_TQC ? 1 + below(40) : 1;
+        o.dropped = below(outputs);
         o.parts[ACTOR] = random_part(random_shape(obs_size, 1, actions, heads), family == OFF_TD3);
         o.parts[CRITIC] =
-            random_part(random_shape(obs_size + actions, 1 + below(3), 1, 0), true);
+            random_part(random_shape(obs_size + actions, 1 + below(3), outputs, 0), true);
         off_part *t = &o.parts[TEMPERATURE];
         t->parameters = calloc(1, sizeof(real)), t->first = calloc(1, sizeof(real));
         t->second = calloc(1, sizeof(real)), t->learning_rate = 1e-3;
@@ -145,8 +147,8 @@ static void learn(int round) {
 static void live(int round) {
     int32_t categories[1] = {2};
     const bool choices = round % 2;
-    const int kinds[3] = {OFF_DQN, OFF_QR_DQN, OFF_C51};
-    const int family = choices ? kinds[below(3)] : 1 + below(2);
+    const int kinds[3] = {OFF_DQN, OFF_QR_DQN, OFF_C51}, others[3] = {OFF_SAC, OFF_TD3, OFF_TQC};
+    const int family = (choices ? kinds : others)[below(3)];
     off_policy o = random_call(family, choices ? 4 : 3, 1, categories);
     const int64_t n = o.memory.n_envs, steps = 1 + below(5), rounds = below(6);
     free(o.memory.next_mask), o.memory.next_mask = NULL;

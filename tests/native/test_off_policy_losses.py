@@ -32,6 +32,20 @@ CASES: dict[str, dict[str, Any]] = {
     "td3-norms": {"algo": "td3", "continuous": 3, "layer_norm": True, "activation": "tanh"},
     "td3-delayed": {"algo": "td3", "continuous": 1, "policy_delay": 3, "weight_decay": 0.1},
     "ddpg": {"algo": "ddpg", "continuous": 2, "batch_size": 33},
+    "tqc": {"algo": "tqc", "continuous": 2, "batch_size": 70},
+    "tqc-fixed": {"algo": "tqc", "continuous": 3, "ent_coef": 0.2, "n_quantiles": 16},
+    "tqc-norms": {"algo": "tqc", "continuous": 1, "layer_norm": True, "activation": "gelu"},
+    "tqc-five": {"algo": "tqc", "continuous": 2, "n_critics": 5, "value_learning_rate": 0.01},
+    "tqc-one": {"algo": "tqc", "continuous": 2, "n_critics": 1, "tau": 0.7, "normalize": True},
+    "tqc-whole": {"algo": "tqc", "continuous": 2, "top_quantiles_to_drop_per_net": 0},
+    "tqc-few": {
+        "algo": "tqc",
+        "continuous": 2,
+        "n_quantiles": 5,
+        "top_quantiles_to_drop_per_net": 4,
+        "net_arch": {"policy": [33], "value": [8, 40]},
+    },
+    "tqc-many": {"algo": "tqc", "continuous": 1, "n_quantiles": 70, "net_arch": []},
 }
 CASES |= {
     "qr_dqn": {"algo": "qr_dqn", "categories": (3,), "n_quantiles": 11},
@@ -70,9 +84,8 @@ CASES |= {
     "c51-masked": {**C51, "categories": (3, 2), "masked": True, "max_grad_norm": 0.1},
     "c51-two": {**C51, "categories": (2,), "n_atoms": 2, "layer_norm": True},
 }
-KINDS = [
-    CASES[name] for name in ("dqn-double", "sac", "td3", "ddpg", "qr_dqn-choices", "c51-choices")
-]
+OF_EACH = ("dqn-double", "sac", "td3", "ddpg", "qr_dqn-choices", "c51-choices", "tqc")
+KINDS = [CASES[name] for name in OF_EACH]
 CHOICES = ("dqn", "qr_dqn", "c51")  # without an actor
 
 
@@ -182,6 +195,22 @@ def test_the_lowest_of_equal_critics_shares_its_gradient() -> None:
     parts = made.native_parts()
     made.native_update(parts)
     made.torch_update()
+    weights = made.native_weights(parts)
+    for key, value in made.torch_weights().items():
+        np.testing.assert_allclose(weights[key], value, rtol=1e-9, atol=1e-9, err_msg=key)
+
+
+def test_a_nan_among_the_quantiles_of_a_target_is_the_largest() -> None:
+    """Tensor.sort's rule: it is among those left out."""
+    made = make(CASES["tqc"], gradient_steps=1)
+    import torch
+
+    with torch.no_grad():
+        made.learner.nets["target"].mlp.layers[-1].bias[0, 0, 3] = torch.nan
+    parts = made.native_parts()
+    metrics = made.native_update(parts)
+    made.torch_update()
+    assert metrics["train/metrics/skipped_updates"] == 0
     weights = made.native_weights(parts)
     for key, value in made.torch_weights().items():
         np.testing.assert_allclose(weights[key], value, rtol=1e-9, atol=1e-9, err_msg=key)

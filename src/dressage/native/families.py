@@ -199,7 +199,7 @@ class Categorical(Choices):
 
 
 class ActorCritics(Family):
-    """What SAC, TD3 and DDPG share: critics of observations with actions."""
+    """What SAC, TQC, TD3 and DDPG share: critics of observations with actions."""
 
     heads: tuple[str, ...]  # of the actor
     actor_target: str | None
@@ -210,12 +210,16 @@ class ActorCritics(Family):
         widths = arch if isinstance(arch, dict) else {"policy": arch, "value": arch}
         heads = dict.fromkeys(self.heads, (size, 0.01))
         actor = Tower(self.obs_size, widths["policy"], heads, cfg)
-        inputs, head = self.obs_size + self.action.size, {"": (1, 1.0)}
+        inputs, head = self.obs_size + self.action.size, {"": (self.critic_outputs(), 1.0)}
         critic = Tower(inputs, widths["value"], head, cfg, members=cfg.n_critics)
         return {
             "actor": self.part("actor", "actor", actor, self.actor_target),
             "critic": self.part("critic", "critic", critic, "target"),
         }
+
+    def critic_outputs(self) -> int:
+        """Whose mean is the value."""
+        return 1
 
     def settings(self, call: OffPolicyCall, memory: Replay, cfg: Any) -> None:
         own = cfg.value_learning_rate
@@ -224,13 +228,20 @@ class ActorCritics(Family):
             call.parts[i].learning_rate = own if slow else cfg.learning_rate
 
     def values(self, learner: OffPolicyLearner, obs: Floats, action: Floats) -> Floats:
-        q: Floats = learner.values("critic", np.concatenate((obs, action), -1))[..., 0].min(0)
+        q: Floats = self._critics(learner, obs, action).min(0)
+        return q
+
+    def _critics(
+        self, learner: OffPolicyLearner, obs: Floats, action: Floats, target: bool = False
+    ) -> Floats:
+        """`[E, N]`"""
+        inputs = np.concatenate((obs, action), -1)
+        q: Floats = learner.values("critic", inputs, target).mean(-1)
         return q
 
     def drift(self, learner: OffPolicyLearner, obs: Floats, action: Floats) -> float:
-        inputs = np.concatenate((obs, action), -1)
-        apart = learner.values("critic", inputs) - learner.values("critic", inputs, target=True)
-        return float(np.abs(apart).mean())
+        fast, slow = (self._critics(learner, obs, action, target) for target in (False, True))
+        return float(np.abs(fast - slow).mean())
 
     def losses(self, call: OffPolicyCall) -> dict[str, dict[str, float]]:
         v = call.values
@@ -248,6 +259,7 @@ class Gaussian(ActorCritics):
 
     heads = ("mean", "log_std")
     actor_target = None
+    stream = "sac"  # of an update's noise
 
     def __init__(self, task: Task, cfg: Any) -> None:
         super().__init__(task, cfg)
@@ -278,7 +290,7 @@ class Gaussian(ActorCritics):
 
     def settings(self, call: OffPolicyCall, memory: Replay, cfg: Any) -> None:
         super().settings(call, memory, cfg)
-        call.noise_stream, call.target_entropy = stream_key("sac"), self.target_entropy
+        call.noise_stream, call.target_entropy = stream_key(self.stream), self.target_entropy
         call.learn_alpha = cfg.ent_coef == "auto"
         call.alpha = 0.0 if cfg.ent_coef == "auto" else cfg.ent_coef
 
@@ -296,6 +308,19 @@ class Gaussian(ActorCritics):
         if self.cfg.ent_coef != "auto":
             return {}
         return {"train/metrics/target_entropy": self.target_entropy}
+
+
+class QuantileCritics(Gaussian):
+    """algos/tqc.py."""
+
+    stream = "tqc"
+
+    def critic_outputs(self) -> int:
+        return int(self.cfg.n_quantiles)
+
+    def settings(self, call: OffPolicyCall, memory: Replay, cfg: Any) -> None:
+        super().settings(call, memory, cfg)
+        call.dropped = cfg.top_quantiles_to_drop_per_net
 
 
 class Deterministic(ActorCritics):
@@ -340,5 +365,6 @@ FAMILIES: dict[str, type[Family]] = {
     "td3": Deterministic,
     "qr_dqn": Quantiles,
     "c51": Categorical,
+    "tqc": QuantileCritics,
 }
 """By the name of the kernel, as `NEEDS.native` and off_policy.h have it."""

@@ -16,7 +16,7 @@ from dressage.native.structs import (
     UInt64,
 )
 
-OFF_FAMILIES = ("dqn", "sac", "td3", "qr_dqn", "c51")
+OFF_FAMILIES = ("dqn", "sac", "td3", "qr_dqn", "c51", "tqc")
 PARTS = ("critic", "actor", "temperature")
 MOST_CHOICES = 64  # of off_job.h
 
@@ -132,6 +132,7 @@ class OffPolicyCall(ctypes.Structure):
         ("follow_last", Int32),
         ("learn_alpha", Int32),
         ("actor_every", Int32),
+        ("dropped", Int32),
         ("categories", Pointer),
         ("batch_size", Int64),
         ("updates", Int64),

@@ -1,4 +1,4 @@
-/* What SAC, TD3 and DDPG share: batches, the critics' regression (algos/continuous.py), and the
+/* What SAC, TQC, TD3 and DDPG share: batches, the critics' regression (algos/continuous.py), and the
    gradient that passes through critics to actions. */
 #include <math.h>
 
@@ -47,9 +47,17 @@ void critics_on_acted(const off_job *j, const off_worker *w, const real *paramet
         tower_forward(&c->net, parameters, e, &w->critic, 0, rows, w->acted, j->input_stride);
 }
 
+/* What a critic says of a row: the mean of its outputs, of which most critics have one. */
+static real value_of(const tower *net, const tower_rows *rows, int member, int64_t i) {
+    const int64_t outputs = tower_outputs(net);
+    const real *output = tower_row(net, rows, rows->out, net->shape.depth, member, i);
+    real total = 0;
+    for (int64_t o = 0; o < outputs; o++) total += output[o];
+    return total / (real)outputs;
+}
+
 real acted_value(const off_job *j, const off_worker *w, int member, int64_t i) {
-    const tower *net = &j->parts[CRITIC].net;
-    return *tower_row(net, &w->critic, w->critic.out, net->shape.depth, member, i);
+    return value_of(&j->parts[CRITIC].net, &w->critic, member, i);
 }
 
 real least_value(const off_job *j, const off_worker *w, int64_t i) {
@@ -61,11 +69,27 @@ real least_value(const off_job *j, const off_worker *w, int64_t i) {
     return least;
 }
 
+void measure_critics(const off_job *j, int64_t first, int64_t rows, const real *target,
+                     block_sums *sums) {
+    const trained *c = &j->parts[CRITIC];
+    real least[ROW_BLOCK], most[ROW_BLOCK];
+    for (int64_t i = 0; i < rows; i++) least[i] = INFINITY, most[i] = -INFINITY;
+    for (int e = 0; e < c->net.shape.members; e++)
+        for (int64_t i = 0; i < rows; i++) {
+            const real q = value_of(&c->net, &c->rows, e, first + i);
+            const double error = fabs((double)(q - target[i]));
+            sums->q += (double)q, sums->q_max = larger_of(sums->q_max, (double)q);
+            sums->error += error, sums->error_max = larger_of(sums->error_max, error);
+            least[i] = q < least[i] ? q : least[i], most[i] = q > most[i] ? q : most[i];
+        }
+    for (int64_t i = 0; i < rows; i++) sums->disagreement += (double)(most[i] - least[i]);
+}
+
 void critic_regression(const off_job *j, int64_t first, int64_t rows, const real *target,
                        block_sums *sums) {
     const trained *c = &j->parts[CRITIC];
-    const int members = c->net.shape.members, last = c->net.shape.depth;
-    for (int e = 0; e < members; e++) {
+    const int last = c->net.shape.depth;
+    for (int e = 0; e < c->net.shape.members; e++) {
         tower_forward(&c->net, c->part->parameters, e, &c->rows, first, rows,
                       j->inputs + first * j->input_stride, j->input_stride);
         for (int64_t i = 0; i < rows; i++) {
@@ -74,22 +98,12 @@ void critic_regression(const off_job *j, int64_t first, int64_t rows, const real
             const real error = q - target[i];
             memset(delta, 0, (size_t)padded(1) * sizeof(real));
             delta[0] = error / (real)j->o->batch_size;
-            sums->q += (double)q, sums->q_max = larger_of(sums->q_max, (double)q);
-            sums->error += fabs((double)error);
-            sums->error_max = larger_of(sums->error_max, fabs((double)error));
             sums->loss += 0.5 * (double)(error * error);
         }
         tower_backward(&c->net, c->part->parameters, c->part->backward, e, &c->rows, first, rows,
                        NULL, 0);
     }
-    for (int64_t i = 0; i < rows; i++) {
-        real least = INFINITY, most = -INFINITY;
-        for (int e = 0; e < members; e++) {
-            const real q = *tower_row(&c->net, &c->rows, c->rows.out, last, e, first + i);
-            least = q < least ? q : least, most = q > most ? q : most;
-        }
-        sums->disagreement += (double)(most - least);
-    }
+    measure_critics(j, first, rows, target, sums);
 }
 
 /* Row `from` of a pass of a member becomes row `to` of another. */
@@ -113,14 +127,15 @@ void add_action_gradient(const off_job *j, off_worker *w, int member, int64_t ro
                          const real *weight, real *gradient) {
     const trained *c = &j->parts[CRITIC];
     const replay *m = &j->o->memory;
+    const int64_t outputs = tower_outputs(&c->net);
     int64_t chosen[ROW_BLOCK], count = 0;
     for (int64_t i = 0; i < rows; i++) {
         if (weight[i] == 0) continue;
         copy_row(&c->net, &w->critic, i, &w->chosen, count, member);
         real *delta = tower_row(&c->net, &w->chosen, w->chosen.delta, c->net.shape.depth, member,
                                 count);
-        memset(delta, 0, (size_t)padded(1) * sizeof(real));
-        delta[0] = weight[i];
+        memset(delta, 0, (size_t)padded(outputs) * sizeof(real));
+        for (int64_t o = 0; o < outputs; o++) delta[o] = weight[i] / (real)outputs;
         chosen[count++] = i;
     }
     tower_backward(&c->net, c->part->parameters, c->part->backward, member, &w->chosen, 0, count,

@@ -30,6 +30,7 @@ typedef struct {
     real *dx;                 /* [ROW_BLOCK, input_stride] */
     real *action_gradient;    /* [ROW_BLOCK, A] */
     real *share;              /* [members, ROW_BLOCK]: of the critics in what the actor is told */
+    real *quantiles;          /* TQC: [ROW_BLOCK, members * outputs] of the target */
     float *noise;
     real *atoms; /* choices: room of a loss */
 } off_worker;
@@ -94,7 +95,10 @@ void c51_rows(void *about, int thread, int64_t block);
 void sac_critic_rows(void *about, int thread, int64_t block);
 #define sac_actor_rows NAME(sac_actor_rows)
 void sac_actor_rows(void *about, int thread, int64_t block);
-
+#define tqc_critic_rows NAME(tqc_critic_rows)
+void tqc_critic_rows(void *about, int thread, int64_t block);
+#define tqc_actor_rows NAME(tqc_actor_rows)
+void tqc_actor_rows(void *about, int thread, int64_t block);
 #define td3_critic_rows NAME(td3_critic_rows)
 void td3_critic_rows(void *about, int thread, int64_t block);
 #define td3_actor_rows NAME(td3_actor_rows)
@@ -117,6 +121,10 @@ void critics_on_acted(const off_job *j, const off_worker *w, const real *paramet
 real acted_value(const off_job *j, const off_worker *w, int member, int64_t i);
 #define least_value NAME(least_value)
 real least_value(const off_job *j, const off_worker *w, int64_t i);
+/* Metrics of the critics' values in the batch, whose targets were `target` [rows]. */
+#define measure_critics NAME(measure_critics)
+void measure_critics(const off_job *j, int64_t first, int64_t rows, const real *target,
+                     block_sums *sums);
 #define critic_regression NAME(critic_regression)
 void critic_regression(const off_job *j, int64_t first, int64_t rows, const real *target,
                        block_sums *sums);

@@ -34,6 +34,9 @@ static void place_worker(const off_job *j, off_worker *w, arena *memory) {
     w->dx = TAKE(memory, real, ROW_BLOCK * j->input_stride);
     w->action_gradient = TAKE(memory, real, actions);
     w->share = TAKE(memory, real, ROW_BLOCK * critic->shape.members);
+    if (j->o->family == OFF_TQC)
+        w->quantiles =
+            TAKE(memory, real, ROW_BLOCK * critic->shape.members * tower_outputs(critic));
     w->noise = TAKE(memory, float, actions + 8);
 }
 
@@ -45,6 +48,7 @@ static bool choices_make_sense(const off_policy *o) {
     const int32_t *outputs = o->parts[CRITIC].shape.outputs;
     return outputs[0] == total * o->atoms && outputs[1] == (o->dueling ? o->atoms : 0);
 }
+static bool is_soft(const off_policy *o) { return o->family == OFF_SAC || o->family == OFF_TQC; }
 
 static bool makes_sense(const off_policy *o) {
     const replay *m = &o->memory;
@@ -52,7 +56,10 @@ static bool makes_sense(const off_policy *o) {
         return false;
     if (of_choices(o) ? !choices_make_sense(o) : !o->parts[ACTOR].parameters) return false;
     if (o->family == OFF_TD3 && (o->actor_every < 1 || !o->parts[ACTOR].target)) return false;
-    if (o->family == OFF_SAC && o->learn_alpha && !o->parts[TEMPERATURE].parameters) return false;
+    if (is_soft(o) && o->learn_alpha && !o->parts[TEMPERATURE].parameters) return false;
+    if (o->family == OFF_TQC &&
+        (o->dropped < 0 || o->dropped >= o->parts[CRITIC].shape.outputs[0]))
+        return false;
     if (!o->parts[CRITIC].parameters || !o->parts[CRITIC].target) return false;
     if (o->n_threads > MOST_THREADS) return false;
     return m->capacity > 0 && m->n_envs > 0 && m->high >= m->low && m->n_step > 0;
@@ -110,7 +117,7 @@ void off_prepare(off_job *j) {
     }
     j->parts[CRITIC].x = j->inputs, j->parts[CRITIC].ldx = j->input_stride;
     j->parts[ACTOR].x = j->observed, j->parts[ACTOR].ldx = j->observed_stride;
-    j->parts[CRITIC].follows = j->o->family == OFF_SAC;
+    j->parts[CRITIC].follows = is_soft(j->o);
     if (j->o->adds) return;
     j->o->values = (value_metrics){.q_max = -INFINITY, .error_max = -INFINITY};
 }
@@ -128,18 +135,20 @@ static void choices_update(off_job *j, void (*rows)(void *, int, int64_t)) {
     off_step(j, CRITIC);
 }
 
-/* sac.update */
-static void sac_update(off_job *j) {
+typedef void item(void *about, int thread, int64_t block);
+
+/* sac.update, tqc.update */
+static void soft_update(off_job *j, item *critic_rows, item *actor_rows) {
     off_policy *o = j->o;
     off_part *temperature = &o->parts[TEMPERATURE];
     const double log_alpha = o->learn_alpha ? (double)*temperature->parameters : 0;
     j->alpha = (real)(o->learn_alpha ? exp(log_alpha) : o->alpha);
-    team_share(j->team, j, j->n_blocks, sac_critic_rows);
+    team_share(j->team, j, j->n_blocks, critic_rows);
     block_sums s = off_sums(j);
     off_measure(j, &s, j->parts[CRITIC].net.shape.members);
     off_step(j, CRITIC);
 
-    team_share(j->team, j, j->n_blocks, sac_actor_rows);
+    team_share(j->team, j, j->n_blocks, actor_rows);
     s = off_sums(j);
     const double rows = (double)o->batch_size, log_prob = s.log_prob / rows;
     o->values.actor_loss += s.actor_loss / rows, o->values.entropy -= log_prob;
@@ -184,7 +193,8 @@ void off_learn(off_job *j, int64_t updates, bool follows) {
         case OFF_DQN: choices_update(j, dqn_rows); break;
         case OFF_QR_DQN: choices_update(j, qr_dqn_rows); break;
         case OFF_C51: choices_update(j, c51_rows); break;
-        case OFF_SAC: sac_update(j); break;
+        case OFF_SAC: soft_update(j, sac_critic_rows, sac_actor_rows); break;
+        case OFF_TQC: soft_update(j, tqc_critic_rows, tqc_actor_rows); break;
         default: td3_update(j); break;
         }
     }

@@ -1,5 +1,5 @@
 /* Updates of an algorithm that learns from a replay memory, many in one call (`update` of
-   algos/dqn.py, sac.py, td3.py, with core/learner.Learner.step).
+   algos/dqn.py, sac.py, td3.py, tqc.py, with core/learner.Learner.step).
 
    Rows of a batch are worked on in blocks, columns of a weight matrix in pieces; each is one
    thread's alone and the same for any number of threads, so no result depends on that. */
@@ -9,7 +9,7 @@
 #include "replay.h"
 #include "tower.h"
 
-enum off_family { OFF_DQN, OFF_SAC, OFF_TD3, OFF_QR_DQN, OFF_C51, OFF_FAMILIES };
+enum off_family { OFF_DQN, OFF_SAC, OFF_TD3, OFF_QR_DQN, OFF_C51, OFF_TQC, OFF_FAMILIES };
 enum { CRITIC, ACTOR, TEMPERATURE, PARTS }; /* DQN's network of values is the critic */
 
 /* What one optimizer steps. */
@@ -44,8 +44,9 @@ typedef struct {
     int32_t atoms;       /* and numbers of a value */
     int32_t double_q, dueling;
     int32_t follow_last; /* DQN: the target moves after the last update */
-    int32_t learn_alpha; /* SAC: else `alpha` stands */
+    int32_t learn_alpha; /* SAC, TQC: else `alpha` stands */
     int32_t actor_every; /* TD3: critics' updates for one of the actor */
+    int32_t dropped;     /* TQC: largest quantiles of a critic that the target goes without */
     const int32_t *categories; /* [n_choices] */
     int64_t batch_size, updates;
     double max_grad_norm, tau, alpha, target_entropy;

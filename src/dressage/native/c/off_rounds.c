@@ -80,7 +80,7 @@ static float explored(const off_rounds *r, const float *noise, float *output) {
         choice_values(o, 1, output, output); /* no output is read after its place is taken */
         return choose_action(r, noise, false, output, o->categories[0]);
     }
-    if (o->family == OFF_SAC) {
+    if (o->family == OFF_SAC || o->family == OFF_TQC) {
         const float log_std = output[1] < LOG_STD_MIN   ? LOG_STD_MIN
                               : output[1] > LOG_STD_MAX ? LOG_STD_MAX
                                                         : output[1];

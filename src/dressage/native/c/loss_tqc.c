@@ -1,16 +1,17 @@
 /* Truncated quantile critics: from rows of a batch to the gradients of critics and actor; mirrors
    algos/tqc.py. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "off_job.h"
 #include "simd.h"
 
-/* Tensor.sort: a NaN comes after every number. */
-static int ascending(const void *left, const void *right) {
-    const real a = *(const real *)left, b = *(const real *)right;
-    if (a != a || b != b) return (a != a) - (b != b);
-    return (a > b) - (a < b);
+/* Puts the largest of `count` last; for Tensor.sort that is a NaN where there is one. */
+static void largest_last(real *x, int64_t count) {
+    int64_t best = 0;
+    for (int64_t k = 1; k < count; k++)
+        if (x[k] > x[best] || x[k] != x[k]) best = k;
+    const real largest = x[best];
+    x[best] = x[count - 1], x[count - 1] = largest;
 }
 
 /* How many quantiles of all critics the target keeps. */
@@ -19,8 +20,8 @@ static int64_t kept_of(const off_job *j) {
     return net->shape.members * (tower_outputs(net) - j->o->dropped);
 }
 
-/* tqc.truncated: of row i, what all slow critics say of `acted`, in order; returns the first, of
-   which `kept_of` stay. */
+/* tqc.truncated: what all slow critics say of row i of `acted`, the first `kept_of` being those that
+   stay; in no order, which the loss does not ask for. */
 static real *truncated(const off_job *j, const off_worker *w, int64_t i) {
     const tower *net = &j->parts[CRITIC].net;
     const int64_t outputs = tower_outputs(net), all = net->shape.members * outputs;
@@ -29,7 +30,7 @@ static real *truncated(const off_job *j, const off_worker *w, int64_t i) {
         memcpy(together + e * outputs,
                tower_row(net, &w->critic, w->critic.out, net->shape.depth, e, i),
                (size_t)outputs * sizeof(real));
-    qsort(together, (size_t)all, sizeof(real), ascending);
+    for (int64_t left = all; left > kept_of(j); left--) largest_last(together, left);
     return together;
 }
 

@@ -2,7 +2,8 @@
 
 `python benchmarks/proofs.py coverage` draws groups of runs from eight laws (normal, heavy tails,
 skewed, capped at the best return, two kinds of runs of which one fails), makes the intervals of
-`bootstrap.py` and counts. With ten seeds and more they cover as they should, within two points.
+`bootstrap.py` and counts. With ten seeds and more 92.8 to 97.7 % of them hold it, 58 of 64 within two
+points of 95 % (2026-11-17, 2,000 repeats each).
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from __future__ import annotations
 # Seeds -> the least share over all laws that the interval holds: of one group's interquartile mean,
 # of the difference of two.
 MEASURED = {
-    3: (0.70, 0.84),
-    4: (0.84, 0.95),
+    3: (0.72, 0.84),
+    4: (0.85, 0.93),
     5: (0.90, 0.95),
-    6: (0.95, 0.94),
-    7: (0.95, 0.94),
-    8: (0.96, 0.95),
-    9: (0.95, 0.94),
+    6: (0.94, 0.94),
+    7: (0.94, 0.93),
+    8: (0.95, 0.95),
+    9: (0.94, 0.95),
 }
 
 

@@ -2,8 +2,8 @@
 
 `python benchmarks/proofs.py coverage` draws groups of runs from eight laws (normal, heavy tails,
 skewed, capped at the best return, two kinds of runs of which one fails), makes the intervals of
-`bootstrap.py` and counts. With ten seeds and more 92.8 to 97.7 % of them hold it, 58 of 64 within two
-points of 95 % (2026-11-17, 2,000 repeats each).
+`bootstrap.py` and counts. With ten seeds and more 92.8 to 97.7 % of them hold it, 58 of 64 within
+two points of 95 % (2026-11-17, 2,000 repeats each).
 """
 
 from __future__ import annotations

@@ -33,6 +33,8 @@ PUBLISHED = {
     ("Acrobot-v1", "ppo"): (-73.5, 1_000_000, "RL-Zoo"),
     ("Ant-v5", "ppo"): (3258.0, 1_000_000, "Tianshou"),
     ("BipedalWalker-v3", "ppo"): (287.9, 5_000_000, "RL-Zoo"),
+    ("Acrobot-v1", "c51"): (-87.7, 500_000, "CleanRL"),
+    ("CartPole-v1", "c51"): (481.2, 500_000, "CleanRL"),
     ("CartPole-v1", "a2c"): (500.0, 500_000, "RL-Zoo"),
     ("CartPole-v1", "ppo"): (500.0, 100_000, "RL-Zoo"),
     ("CartPoleNoVel-v1", "ppo"): (500.0, 100_000, "RL-Zoo, recurrent"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,23 @@ def test_steps_are_torchs(
             ctypes.byref(settings), Double(0.02), Long(i + 1), Long(n), Double(0.5), *arrays
         )
     assert error(parameters, value.numpy()) < limit
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have no mode for it")
+def test_moments_of_dead_units_end_at_zero() -> None:
+    """Left to rounding they stay at the smallest subnormal number, which slows every step down."""
+    n = 64
+    first = np.full(n, 1e-3, np.float32)
+    parameters, second, gradient = np.ones_like(first), np.ones_like(first), np.zeros_like(first)
+    settings = OptimSettings(0, 0.9, 0.999, 0.99, 1e-8, 0.0, 0.0)
+    for step in range(1, 1001):
+        kernel("optim_step", np.float32)(
+            ctypes.byref(settings), Double(0.01), Long(step), Long(n), Double(1.0),
+            *(pointer(x) for x in (gradient, parameters, first, second)),
+        )  # fmt: skip
+    assert (first == 0).all()
+    # and the mode is over afterwards
+    assert (np.full(n, 1e-38, np.float32) * np.float32(0.1) > 0).all()
 
 
 def test_a_broken_gradient_changes_nothing() -> None:

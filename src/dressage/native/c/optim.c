@@ -13,9 +13,27 @@
 
 #define EACH for (int64_t i = 0; i < n; i++)
 
+/* A moment of a dead unit decays until it is the smallest subnormal number, and stays that: rounding
+   brings nine tenths of it back. Arithmetic on such numbers takes many times as long, so they count
+   as zero within a step. The formulas are functions of their own, never inlined, so that none of
+   their arithmetic is moved out of the mode. */
+#define IN_MODE static __attribute__((noinline))
+#if defined(__x86_64__)
+enum { FLUSH = 0x8000 | 0x0040 }; /* results and operands */
+static unsigned begin_flushing(void) {
+    const unsigned before = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(before | FLUSH);
+    return before;
+}
+static void end_flushing(unsigned before) { __builtin_ia32_ldmxcsr(before); }
+#else
+static unsigned begin_flushing(void) { return 0; }
+static void end_flushing(unsigned before) { (void)before; }
+#endif
+
 /* m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2,
    p -= lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps) */
-static void adam(const optim_settings *s, double rate, int64_t step, int64_t n, real scale,
+IN_MODE void adam(const optim_settings *s, double rate, int64_t step, int64_t n, real scale,
                  const real *restrict gradient, real *restrict p, real *restrict m,
                  real *restrict v) {
     const real b1 = (real)s->beta1, b2 = (real)s->beta2, eps = (real)s->eps;
@@ -34,7 +52,7 @@ static void adam(const optim_settings *s, double rate, int64_t step, int64_t n, 
 }
 
 /* b = momentum b + g, p -= lr b */
-static void sgd(const optim_settings *s, double rate, int64_t n, real scale,
+IN_MODE void sgd(const optim_settings *s, double rate, int64_t n, real scale,
                 const real *restrict gradient, real *restrict p, real *restrict buffer) {
     const real lr = (real)rate, momentum = (real)s->momentum, decay = (real)s->weight_decay;
     if (s->momentum == 0) {
@@ -48,7 +66,7 @@ static void sgd(const optim_settings *s, double rate, int64_t n, real scale,
 }
 
 /* q = alpha q + (1 - alpha) g^2, b = momentum b + g / (sqrt(q) + eps), p -= lr b */
-static void rmsprop(const optim_settings *s, double rate, int64_t n, real scale,
+IN_MODE void rmsprop(const optim_settings *s, double rate, int64_t n, real scale,
                     const real *restrict gradient, real *restrict p, real *restrict buffer,
                     real *restrict q) {
     const real lr = (real)rate, momentum = (real)s->momentum, decay = (real)s->weight_decay;
@@ -64,7 +82,7 @@ static void rmsprop(const optim_settings *s, double rate, int64_t n, real scale,
 }
 
 /* q as above, b = momentum b + lr g / sqrt(q + eps), p -= b */
-static void rmsprop_tf(const optim_settings *s, double rate, int64_t n, real scale,
+IN_MODE void rmsprop_tf(const optim_settings *s, double rate, int64_t n, real scale,
                        const real *restrict gradient, real *restrict p, real *restrict buffer,
                        real *restrict q) {
     const real lr = (real)rate, momentum = (real)s->momentum, decay = (real)s->weight_decay;
@@ -80,12 +98,14 @@ static void rmsprop_tf(const optim_settings *s, double rate, int64_t n, real sca
 void optim_step(const optim_settings *s, double rate, int64_t step, int64_t n, double scale,
                 const real *gradient, real *p, real *first, real *second) {
     const real by = (real)scale;
+    const unsigned before = begin_flushing();
     switch (s->kind) {
     case OPTIM_SGD: sgd(s, rate, n, by, gradient, p, first); break;
     case OPTIM_RMSPROP: rmsprop(s, rate, n, by, gradient, p, first, second); break;
     case OPTIM_RMSPROP_TF: rmsprop_tf(s, rate, n, by, gradient, p, first, second); break;
     default: adam(s, rate, step, n, by, gradient, p, first, second); break;
     }
+    end_flushing(before);
 }
 
 void optim_start(const optim_settings *s, int64_t n, real *first, real *second) {

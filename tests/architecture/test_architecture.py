@@ -24,6 +24,7 @@ ORDER = (
     ("runs",),
     ("envs",),
     ("core",),
+    ("sb3",),
     ("nets",),
     ("explore",),
     ("native",),

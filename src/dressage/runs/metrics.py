@@ -29,6 +29,7 @@ SOURCES = {
     "PPO": "arXiv 1707.06347",
     "ML": "ml-agents' documentation",
 }
+BEFORE_OURS = "dressage/"  # our names in the logs of other libraries, as dressage.sb3 writes them
 LEAD_COLUMNS = ("env_steps", "updates", "episodes", "wall_seconds")
 
 

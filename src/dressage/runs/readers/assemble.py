@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dressage.runs.metrics import METRICS
+from dressage.runs.metrics import BEFORE_OURS, METRICS
 from dressage.runs.readers.clock import straighten
 from dressage.runs.readers.event_files import Events
 from dressage.runs.readers.names import Metric, Names
@@ -134,10 +134,10 @@ def add_series(view: RunView, names: Names, theirs: str, series: Series) -> None
 
 
 def _ours(name: str) -> Metric | None:
-    """A name that is ours already."""
-    if name in METRICS:
-        return Metric(name, name)
-    return Metric(name, name) if name.startswith(_FAMILIES) else None
+    """A name that is ours already, perhaps with our own name before it."""
+    ours = name.removeprefix(BEFORE_OURS)
+    known = ours in METRICS or ours.startswith(_FAMILIES)
+    return Metric(name, ours) if known else None
 
 
 def add_episodes(view: RunView, episodes: Episodes, a_return: str, a_length: str) -> None:

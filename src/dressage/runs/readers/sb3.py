@@ -1,5 +1,6 @@
 """Stable-Baselines3 and sb3-contrib, with RL-Zoo's files: progress.csv or event files, monitors,
-evaluations.npz, the plain values of a model's zip, config.yml and args.yml."""
+evaluations.npz, the plain values of a model's zip, config.yml and args.yml; and what
+`dressage.sb3.Recorder` has added to them."""
 
 from __future__ import annotations
 
@@ -18,12 +19,13 @@ from dressage.runs.readers import assemble
 from dressage.runs.readers.clock import straighten
 from dressage.runs.readers.event_files import Events, is_event_file, read_events
 from dressage.runs.readers.names import Metric, Names, Setting, renamed
-from dressage.runs.readers.safe import npz_arrays, read_yaml, zip_entries
+from dressage.runs.readers.safe import npz_arrays, read_json_file, read_yaml, zip_entries
 from dressage.runs.readers.tables import Table, read_csv
 from dressage.runs.readers.values import canonical, flat_config, plain_value, schedule_text
 from dressage.runs.view import Episodes, RunView, Series
 
 LIBRARY = "sb3"
+RECORDED = "dressage.json"  # settings that the Recorder writes
 CLOCK = ("time/total_timesteps",)
 ON_POLICY, VALUE_BASED = FAMILIES["on-policy"], FAMILIES["value-based"]
 OFF_POLICY = (*VALUE_BASED, *FAMILIES["actor-critic"])
@@ -149,11 +151,12 @@ def _guarded(view: RunView, step: Any, file: Path) -> Any:
 
 
 def _own_config(view: RunView, files: list[Path]) -> dict[str, Any]:
-    """config.yml before args.yml before the newest zip."""
+    """config.yml before args.yml before the Recorder's before the newest zip."""
     parts = []
     for name in ("config.yml", "args.yml"):
         found = [file for file in files if file.name == name][:1]
         parts += [_guarded(view, _yaml_config, file) for file in found]
+    parts += [_guarded(view, _recorded_config, file) for file in files if file.name == RECORDED]
     zips = sorted((file for file in files if file.suffix == ".zip"), key=_written)
     parts += [_guarded(view, _zip_config, file) for file in zips[-1:]]
     return assemble.merged(*parts)
@@ -162,6 +165,17 @@ def _own_config(view: RunView, files: list[Path]) -> dict[str, Any]:
 def _yaml_config(view: RunView, file: Path) -> dict[str, Any]:
     content = read_yaml(file)
     return content if isinstance(content, dict) else {}
+
+
+def _recorded_config(view: RunView, file: Path) -> dict[str, Any]:
+    """Plain values all of them, by SB3's names."""
+    content = read_json_file(file)
+    settings = content.get("settings") if isinstance(content, dict) else None
+    if not isinstance(settings, dict):
+        raise RunError(f"{file.name} holds no settings: left out.")
+    spaces = content.get("spaces")
+    view.spec = view.spec | (spaces if isinstance(spaces, dict) else {})
+    return settings
 
 
 def _zip_config(view: RunView, file: Path) -> dict[str, Any]:
@@ -175,11 +189,8 @@ def _zip_config(view: RunView, file: Path) -> dict[str, Any]:
     own = {name: _without_pickle(value) for name, value in data.items()}
     if steps := assemble.positive(own.get("num_timesteps")):
         view.env_steps = steps
-    view.spec = {
-        name: text
-        for name in ("observation_space", "action_space")
-        if (text := _space(own.get(name)))
-    }
+    spaces = {name: _space(own.get(name)) for name in ("observation_space", "action_space")}
+    view.spec = {name: text for name, text in spaces.items() if text} | view.spec
     return own
 
 

@@ -178,7 +178,9 @@ class TestSB3:
         view = one(SAMPLES / "sb3_ppo")
         missing = {entry.metric: entry for entry in view.not_visible()}
         assert {"train/metrics/grad_norm/*", "train/roll/adv_std"} <= missing.keys()
-        assert "logger.record" in missing["train/roll/adv_std"].how
+        assert "dressage.sb3.Recorder()" in missing["train/roll/adv_std"].how
+        recorder = [names for how, names in view.what_to_log().items() if "Recorder" in how]
+        assert len(recorder) == 1 and len(recorder[0]) > 8
         assert not missing.keys() & set(view.visible())
         assert "train/metrics/q_mean" not in missing  # no concern of PPO's
         sac = {entry.metric for entry in one(SAMPLES / "sb3_sac").not_visible()}

@@ -19,6 +19,7 @@ from dressage.diagnosis.probes.result import ProbeResult, joined
 from dressage.diagnosis.record import Verified
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Finding, Rule, Severity
+from dressage.runs.uses import RECORD
 from dressage.runs.view import RunView
 
 Verdict = Literal["healthy", "undertrained", "faulty", "cannot_tell"]
@@ -131,7 +132,7 @@ def diagnose_seeds(
             key=lambda f: ORDER.index(_rule(f.rule).severity),
         ),
         prescriptions=_prescriptions(first, ranked, findings, verified),
-        not_visible=[f"{m.metric}: {m.how}" for m in first.not_visible()],
+        not_visible=[f"{', '.join(names)}: {how}" for how, names in first.what_to_log().items()],
         notes=list(
             dict.fromkeys([*_notes(runs), *(says for one in looked for says in one.failed)])
         ),
@@ -240,6 +241,9 @@ def _ranked(
             ]
             if not probes:
                 separates += _probes_to_run(run, (id, rival[0]))
+            recorder = RECORD.get(run.library)
+            if i == 0 and separates and recorder in run.what_to_log():
+                separates.append(f"{recorder}, which records what SB3 does not log")
         evidence = _speaks_for(id, findings)
         evidence += [probe.says for probe in probes if probe.factors.get(id, 1.0) > CLEARLY]
         ranked.append(RankedCause(id, probability, evidence, separates))

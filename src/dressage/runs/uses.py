@@ -26,7 +26,10 @@ class Use(NamedTuple):
     def for_all(self) -> bool:
         return self.families is ALL
 
-    def how(self, library: str) -> str:
+    def how(self, library: str, recorded: bool = False) -> str:
+        """`recorded`: by the Recorder already, which has had nothing to say of this one."""
+        if recorded and self.advices is RECORD:
+            return self.advice
         return self.advices.get(library, self.advice)
 
     def known_from(self, config: Mapping[str, Any]) -> bool:
@@ -38,7 +41,7 @@ EVALUATE = {
     "sb3": "add EvalCallback(eval_env, log_path=…) to learn()",
     "dressage": "set eval_every above 0",
 }
-DUMP = {"sb3": "log it from a callback: self.logger.record(name, value)"}
+RECORD = {"sb3": "add callback=dressage.sb3.Recorder() to learn()"}
 PROBE = "dressage diagnose --probe --env ID"
 
 USES: tuple[Use, ...] = (
@@ -47,34 +50,34 @@ USES: tuple[Use, ...] = (
     Use("val/roll/ep_rew_mean", ALL, "evaluate the deterministic policy on an environment of its own", EVALUATE),
     Use("train/hp/lr", LEARNERS, "log the optimizer's learning rate at each update", setting="learning_rate"),
     Use("sys/env_steps_per_second", LEARNERS, "log env steps per second"),
-    Use("train/roll/truncated_share", LEARNERS, f"log how many episodes the time limit ended; or {PROBE}"),
-    Use("train/roll/obs_std", LEARNERS, f"log mean, deviation and largest size of the observations; or {PROBE}", DUMP),
-    Use("train/roll/reward_std", LEARNERS, f"log mean and deviation of the reward a step; or {PROBE}", DUMP),
-    Use("train/metrics/grad_norm/*", LEARNERS, "log what clip_grad_norm_ returns, the norm before clipping"),
-    Use("train/metrics/update_to_weight/*", LEARNERS, "log the norm of an update over the norm of the weights"),
-    Use("train/metrics/dormant_share/*", LEARNERS, "log the share of hidden units that stay at zero; or give the folder of the weights"),
-    Use("train/metrics/kl_divergence", (ON,), "log the mean of (ratio - 1) - log ratio over an update"),
+    Use("train/roll/truncated_share", LEARNERS, f"log how many episodes the time limit ended; or {PROBE}", RECORD),
+    Use("train/roll/obs_std", LEARNERS, f"log mean, deviation and largest size of the observations; or {PROBE}", RECORD),
+    Use("train/roll/reward_std", LEARNERS, f"log mean and deviation of the reward a step; or {PROBE}", RECORD),
+    Use("train/metrics/grad_norm/*", LEARNERS, "log what clip_grad_norm_ returns, the norm before clipping", RECORD),
+    Use("train/metrics/update_to_weight/*", LEARNERS, "log the norm of an update over the norm of the weights", RECORD),
+    Use("train/metrics/dormant_share/*", LEARNERS, "log the share of hidden units that stay at zero; or give the folder of the weights", RECORD),
+    Use("train/metrics/kl_divergence", (ON,), "log the mean of (ratio - 1) - log ratio over an update", RECORD),
     Use("train/metrics/clip_fraction", (ON,), "log the share of probability ratios beyond clip_range"),
     Use("train/metrics/entropy", (ON,), "log the mean entropy of the policy"),
     Use("train/metrics/explained_variance", (ON,), "log 1 - Var(return - value) / Var(return) of each rollout"),
     Use("train/loss/policy", (ON,), "log the loss of the policy alone"),
     Use("train/loss/value", (ON,), "log the loss of the value function alone"),
-    Use("train/roll/adv_std", (ON,), "log mean and deviation of the advantage before it is normalised", DUMP),
-    Use("train/roll/return_std", (ON,), "log mean and deviation of the value function's targets", DUMP),
+    Use("train/roll/adv_std", (ON,), "log mean and deviation of the advantage before it is normalised", RECORD),
+    Use("train/roll/return_std", (ON,), "log mean and deviation of the value function's targets", RECORD),
     Use("train/hp/clip_range", (ON,), "log the clip range in force", setting="clip_range"),
     Use("train/loss/td", (VALUE,), "log the loss of the action values"),
     Use("train/hp/epsilon", (VALUE,), "log the share of random actions in force", setting="epsilon"),
-    Use("train/roll/action_share_max", (ON, VALUE), f"log how often each action is taken; or {PROBE}", DUMP),
-    Use("train/roll/action_effect", LEARNERS, f"log what the action explains of the next observation beside the state; or {PROBE}", DUMP),
+    Use("train/roll/action_share_max", (ON, VALUE), f"log how often each action is taken; or {PROBE}", RECORD),
+    Use("train/roll/action_effect", LEARNERS, f"log what the action explains of the next observation beside the state; or {PROBE}", RECORD),
     Use("train/loss/critic", (ACTOR, OFFLINE), "log the loss of the critics"),
     Use("train/loss/actor", (ACTOR, OFFLINE), "log the loss of the actor"),
-    Use("train/roll/action_saturation", (ACTOR,), f"log the share of actions at a bound; or {PROBE}", DUMP),
-    Use("train/metrics/q_mean", OFF, "log the mean predicted action value of a batch"),
-    Use("train/metrics/q_gap", OFF, "log predicted action values less the discounted returns that followed"),
-    Use("train/metrics/td_error_mean", OFF, "log the mean absolute TD error of a batch"),
-    Use("train/metrics/target_drift", (VALUE, ACTOR), "log how far the network's values are from its target's"),
-    Use("train/metrics/update_to_data", (VALUE, ACTOR), "log gradient steps beside env steps", setting="gradient_steps"),
-    Use("train/metrics/buffer_fill", (VALUE, ACTOR), "log how full the replay memory is", setting="buffer_size"),
+    Use("train/roll/action_saturation", (ACTOR,), f"log the share of actions at a bound; or {PROBE}", RECORD),
+    Use("train/metrics/q_mean", OFF, "log the mean predicted action value of a batch", RECORD),
+    Use("train/metrics/q_gap", OFF, "log predicted action values less the discounted returns that followed", RECORD),
+    Use("train/metrics/td_error_mean", OFF, "log the mean absolute TD error of a batch", RECORD),
+    Use("train/metrics/target_drift", (VALUE, ACTOR), "log how far the network's values are from its target's", RECORD),
+    Use("train/metrics/update_to_data", (VALUE, ACTOR), "log gradient steps beside env steps", RECORD, setting="gradient_steps"),
+    Use("train/metrics/buffer_fill", (VALUE, ACTOR), "log how full the replay memory is", RECORD, setting="buffer_size"),
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dressage.runs.algorithms import family_of
-from dressage.runs.metrics import METRICS
+from dressage.runs.metrics import BEFORE_OURS, METRICS
 from dressage.runs.table import Array
 from dressage.runs.uses import USES, Use, first_of
 
@@ -118,11 +118,19 @@ class RunView:
 
     def not_visible(self) -> list[Missing]:
         """The metrics that a diagnosis of this family would use and that this log lacks."""
+        recorded = any(name.startswith(BEFORE_OURS) for name in self.own_names.values())
         return [
-            Missing(use.metric, METRICS[use.metric].meaning, use.how(self.library))
+            Missing(use.metric, METRICS[use.metric].meaning, use.how(self.library, recorded))
             for use in uses_of(self.family)
             if first_of(use.metric, self.series) is None and not use.known_from(self.config)
         ]
+
+    def what_to_log(self) -> dict[str, list[str]]:
+        """The metrics that this log lacks, by what makes them visible."""
+        found: dict[str, list[str]] = {}
+        for missing in self.not_visible():
+            found.setdefault(missing.how, []).append(missing.metric)
+        return found
 
 
 EMPTY = Series(np.empty(0), np.empty(0))

@@ -46,14 +46,15 @@ def stepped(model: Any) -> list[Stepped]:
             alpha = {"alpha": [model.log_ent_coef]}
             found.append(Stepped(model.ent_coef_optimizer, alpha, {}, math.inf, False))
         return found
-    if not getattr(model, "max_grad_norm", None) or not hasattr(policy, "optimizer"):
-        return []
+    limit = getattr(model, "max_grad_norm", None)
     if hasattr(policy, "action_net"):
+        if not limit:
+            return []
         networks, units = _actor_critic(policy)
     else:
         net = getattr(policy, "q_net", None) or getattr(policy, "quantile_net", policy)
         networks, units = {"q": _parameters(net)}, {"q": _units(net)}
-    return [Stepped(policy.optimizer, networks, units, float(model.max_grad_norm), True)]
+    return [Stepped(policy.optimizer, networks, units, float(limit or math.inf), True)]
 
 
 def _actor_critic(policy: Any) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:

@@ -88,10 +88,11 @@ def bottlenecks(diagnosis: Diagnosis, views: Sequence[RunView]) -> list[Block]:
         blocks += [Heading("Probes"), *probe_blocks(diagnosis)]
     if diagnosis.not_visible:
         items: list[Words] = [clean(line) for line in diagnosis.not_visible]
-        blocks.append(Fold(f"What this log does not show ({len(items)})", Bullets(items)))
+        count = len(views[0].not_visible())
+        blocks.append(Fold(f"What this log does not show ({count})", Bullets(items)))
         blocks.append(
             Paragraph(
-                f"{len(items)} of the metrics that this diagnosis would look at are not in the "
+                f"{count} of the metrics that this diagnosis would look at are not in the "
                 "log; section 5 names the first of them."
             )
         )

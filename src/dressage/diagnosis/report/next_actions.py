@@ -96,6 +96,7 @@ def _watch(diagnosis: Diagnosis, run: RunView) -> list[Words]:
         called = (f" ({clean(own, 80)} in {run.library})",) if own != name else ()
         healthy = healthy_text(known_metric(name))
         found.append((Code(name), *called, f": {healthy}" if healthy else ""))
-    for missing in run.not_visible()[:MOST_MISSING]:
-        found.append((Code(missing.metric), f", which this log lacks: {clean(missing.how)}"))
+    for how, missing in list(run.what_to_log().items())[:MOST_MISSING]:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        found.append((Code(missing[0]), f"{more}, which this log lacks: {clean(how)}"))
     return found or ["The return of training and of evaluations."]

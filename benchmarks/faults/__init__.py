@@ -2,6 +2,7 @@
 
     python -m benchmarks.faults generate --minutes 20   # resumes; one process, one thread
     python -m benchmarks.faults sb3 --minutes 20        # the same for Stable-Baselines3
+    python -m benchmarks.faults sb3 --recorded          # with dressage.sb3.Recorder in them
     python -m benchmarks.faults admit                   # which faults hurt, as a table
     python -m benchmarks.faults score                   # how often the diagnosis is right
     python -m benchmarks.faults show                    # what is stored

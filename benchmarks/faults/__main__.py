@@ -26,6 +26,9 @@ def main() -> None:
     others = commands.add_parser("sb3", help="make the runs of Stable-Baselines3")
     others.add_argument("--minutes", type=float, default=20.0)
     others.add_argument("--only", nargs="+", default=[""], help="keys with one of these words")
+    others.add_argument(
+        "--recorded", action="store_true", help="with what dressage.sb3.Recorder adds to their logs"
+    )
     commands.add_parser("admit", help="which faults hurt")
     scorer = commands.add_parser("score", help="how often the diagnosis is right")
     scorer.add_argument("--split", choices=("train", "test"), default="train")
@@ -51,7 +54,8 @@ def main() -> None:
     elif given.command == "sb3":
         from benchmarks.faults import sb3_runs
 
-        print(sb3_runs.generate(given.minutes, given.only), "runs made")
+        made = sb3_runs.generate(given.minutes, given.only, recorded=given.recorded)
+        print(made, "runs made")
     elif given.command == "admit":
         from benchmarks.faults.admit import write_table
 
@@ -74,12 +78,17 @@ def main() -> None:
         print(write_rules())
     elif given.command == "compact":
         from benchmarks.faults import sb3_runs
-        from benchmarks.faults.generate import compact
+        from benchmarks.faults.generate import compact, fingerprints
         from benchmarks.faults.plan import jobs
 
         wanted = {job.key: job.fingerprint() for job in jobs()}
-        labels = [job["label"] for job in sb3_runs.jobs()]
-        compact(store.FOLDER, wanted | {one["key"]: one["fingerprint"] for one in labels})
+        there = fingerprints(store.FOLDER)
+        for recorded in (False, True):  # a run may be of either kind
+            for job in sb3_runs.jobs(recorded):
+                key, fingerprint = job["label"]["key"], job["label"]["fingerprint"]
+                if not recorded or there.get(key) == fingerprint:
+                    wanted[key] = fingerprint
+        compact(store.FOLDER, wanted)
     else:
         show()
 

@@ -19,6 +19,7 @@ from benchmarks.faults import store
 from benchmarks.faults.tasks import PointMass
 
 from dressage.runs.readers import read
+from dressage.runs.readers.sb3 import RECORDED
 from dressage.runs.view import RunView
 
 WORK = Path("build/faults-sb3")
@@ -228,18 +229,19 @@ FAULTS = {
 }  # fmt: skip
 
 
-def jobs() -> Iterator[dict[str, Any]]:
-    """A seed of everything at a time."""
+def jobs(recorded: bool = False) -> Iterator[dict[str, Any]]:
+    """A seed of everything at a time. `recorded`: the same runs with what `dressage.sb3.Recorder`
+    adds to their logs."""
     for seed in range(max(CLEAN_SEEDS, FAULT_SEEDS)):
         for setting in SETTINGS.values():
             if seed < CLEAN_SEEDS:
-                yield _job(setting, None, seed)
+                yield _job(setting, None, seed, recorded)
         for fault in FAULTS.values():
             for name in fault.settings if seed < FAULT_SEEDS else ():
-                yield _job(SETTINGS[name], fault, seed)
+                yield _job(SETTINGS[name], fault, seed, recorded)
 
 
-def _job(setting: Sb3Setting, fault: Sb3Fault | None, seed: int) -> dict[str, Any]:
+def _job(setting: Sb3Setting, fault: Sb3Fault | None, seed: int, recorded: bool) -> dict[str, Any]:
     hyper = {**setting.hyper, **(fault.hyper if fault else {})}
     if fault and "policy_kwargs" in fault.hyper:
         hyper["policy_kwargs"] = (
@@ -257,6 +259,7 @@ def _job(setting: Sb3Setting, fault: Sb3Fault | None, seed: int) -> dict[str, An
         "code": [list(one) for one in fault.code] if fault else [],
         "log_interval": 20 if setting.algo == "A2C" else 1,
         **(fault.job if fault else {}),
+        **({"recorded": True} if recorded else {}),
     }
     text = json.dumps(described, sort_keys=True).encode()
     label = {
@@ -275,7 +278,12 @@ def _job(setting: Sb3Setting, fault: Sb3Fault | None, seed: int) -> dict[str, An
     return described | {"seed": seed, "folder": str(folder), "label": label}
 
 
-def generate(minutes: float, only: Sequence[str] = ("",), folder: Path = store.FOLDER) -> int:
+def generate(
+    minutes: float,
+    only: Sequence[str] = ("",),
+    folder: Path = store.FOLDER,
+    recorded: bool = False,
+) -> int:
     """Batches of jobs that are not there yet, each batch a process; one shard at the end. `only`:
     keys with one of these words."""
     from benchmarks.faults.generate import fingerprints, gather
@@ -283,7 +291,7 @@ def generate(minutes: float, only: Sequence[str] = ("",), folder: Path = store.F
     done = fingerprints(folder)
     left = [
         job
-        for job in jobs()
+        for job in jobs(recorded)
         if done.get(key := job["label"]["key"]) != job["label"]["fingerprint"]
         and any(word in key for word in only)
     ]
@@ -306,15 +314,30 @@ def run_batch(batch: Sequence[dict[str, Any]]) -> None:
     WORK.mkdir(parents=True, exist_ok=True)
     file = WORK / "jobs.json"
     file.write_text(json.dumps(list(batch)))
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": "."}
+    path = os.pathsep.join([".", *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": path}
     command = [sys.executable, "-m", "benchmarks.faults.sb3_worker", str(file)]
     subprocess.run(command, env=environment, check=True)
+
+
+def _without_settings(folder: Path) -> dict[str, Any]:
+    """Settings and spaces as they are known without the Recorder's file."""
+    beside, aside = folder / RECORDED, folder / "aside"
+    if not beside.exists():
+        return {}
+    beside.rename(aside)
+    try:
+        view = read(folder)[-1]
+        return {"own_config": view.own_config, "spec": view.spec}
+    finally:
+        aside.rename(beside)
 
 
 def stored(job: dict[str, Any]) -> store.Stored:
     folder = Path(job["folder"])
     outcome = json.loads(Path(f"{folder}.outcome.json").read_text())
     try:
+        plain = _without_settings(folder)
         view = read(folder)[-1]
     except Exception as error:
         outcome |= {"failed": True, "error": f"{outcome['error']} {error}"}
@@ -328,6 +351,8 @@ def stored(job: dict[str, Any]) -> store.Stored:
         "env_steps": view.env_steps,
         "state": "crashed" if outcome["error"] else "finished",
     }
+    if job.get("recorded"):
+        outcome["plain"] = plain
     view.path, view.id, view.weights = Path("run"), "run", []
     view.env = view.env or job["env"]
     return store.Stored(job["label"], outcome, view)

@@ -3,7 +3,8 @@
     python -m benchmarks.faults.sb3_worker JOBS.json
 
 Each job gets a folder with progress.csv, monitor files, evaluations.npz and the saved model, and
-beside it a file with its outcome. What is there already is not made again.
+beside it a file with its outcome. What is there already is not made again. A job that is `recorded`
+has the metrics of `dressage.sb3.Recorder` too, which change nothing else.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from dressage.sb3 import Recorder
 
 EVALUATIONS, EVAL_EPISODES = 10, 5
 
@@ -54,7 +57,8 @@ def train(job: dict[str, Any], folder: Path) -> None:
         beside, n_eval_episodes=EVAL_EPISODES, eval_freq=every, log_path=str(folder), verbose=0
     )
     faults = [FAULTS[name](**kwargs) for name, kwargs in job["code"]]
-    calls = CallbackList([*faults, evaluate])
+    recorder = [Recorder()] if job.get("recorded") else []
+    calls = CallbackList([*faults, *recorder, evaluate])
     model = make_model(job, env)
     logger = configure(str(folder), ["csv"])
     model.set_logger(logger)

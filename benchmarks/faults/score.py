@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.faults import store
 from benchmarks.faults.admit import RESULTS, admitted
 from benchmarks.faults.store import Stored
-from benchmarks.faults.symptoms import SHORT, Case, as_sb3, cases
+from benchmarks.faults.symptoms import SHORT, Case, as_sb3, cases, recorded, without_recorder
 
 from dressage.diagnosis.diagnose import shipped_rates
 from dressage.diagnosis.infer import HEALTHY, Rates, posterior, ranking
@@ -178,6 +178,8 @@ def write_score(split: str) -> str:
 
 
 def table(runs: Sequence[Stored], split: str) -> str:
+    """Runs of SB3 count as their users log them, and once more with what the Recorder adds."""
+    with_recorder, runs = recorded(runs), list(map(without_recorder, runs))
     figures = [*WANTED[True], "called faulty"]  # the last of healthy runs: alarms but undertrained
     lines = [
         f"# Score on the {split} split",
@@ -204,6 +206,9 @@ def table(runs: Sequence[Stored], split: str) -> str:
         ]
         as_by_sb3 = answered(cases(map(as_sb3, runs), with_config), rates)
         parts.append((f"{word}, of what SB3 logs", "dressage", as_by_sb3))
+        if with_recorder:
+            answers = answered(cases(with_recorder, with_config), rates)
+            parts.append((f"{word}, runs of sb3 with the Recorder", "dressage", answers))
         for what, way, answers in [*((word, *item) for item in ways.items()), *parts]:
             cells = [_cell(answers, figure) for figure in figures]
             lines.append(f"| {what} | {len(answers)} | {way} | " + " | ".join(cells) + " |")

@@ -149,6 +149,8 @@ def kept_rows(view: RunView, grid: Floats) -> Floats:
     """Evenly spaced, with the first and the last, and those with an evaluation."""
     if not len(grid):
         return grid
+    recorded = view["sys/time/record"].env_steps  # of a log of SB3: not at each of its rows
+    grid = recorded if view.library == sb3.LIBRARY and len(recorded) else grid
     even = grid[np.unique(np.linspace(0, len(grid) - 1, ROWS).round().astype(int))]
     evaluated = view["val/roll/ep_rew_mean"].env_steps
     if len(evaluated) > ROWS // 3:

@@ -14,7 +14,8 @@ from dressage.diagnosis.infer import HEALTHY
 from dressage.diagnosis.possible import possible_causes
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Rule
-from dressage.runs.readers.sb3 import NAMES
+from dressage.runs.metrics import BEFORE_OURS
+from dressage.runs.readers.sb3 import NAMES, configure
 from dressage.runs.view import RunView, Series
 
 SHORT = "budget-too-small"
@@ -109,6 +110,25 @@ def as_sb3(stored: Stored) -> Stored:
     series = {name: s for name, s in view.series.items() if name in VISIBLE_IN_SB3}
     episodes = view.episodes._replace(ended=None)
     return replace(stored, view=replace(view, series=series, episodes=episodes))
+
+
+def without_recorder(stored: Stored) -> Stored:
+    """A run of SB3 as its users log it, without what `dressage.sb3.Recorder` has added."""
+    view, plain = stored.view, stored.outcome.get("plain")
+    if plain is None:
+        return stored
+    added = {ours for ours, own in view.own_names.items() if own.startswith(BEFORE_OURS)}
+    series = {name: s for name, s in view.series.items() if name not in added}
+    view = replace(view, series=series, own_config=plain["own_config"], spec=plain["spec"])
+    env = view.env
+    configure(view, plain["own_config"])
+    view.env = env
+    return replace(stored, view=view)
+
+
+def recorded(runs: Iterable[Stored]) -> list[Stored]:
+    """Those whose logs hold what the Recorder adds."""
+    return [run for run in runs if run.outcome.get("plain") is not None]
 
 
 def cases(runs: Iterable[Stored], with_config: bool) -> list[Case]:

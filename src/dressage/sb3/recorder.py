@@ -11,7 +11,6 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import HumanOutputFormat, KVWriter
 
-from dressage.core.recorder import memory_mb
 from dressage.core.summaries import combined
 from dressage.core.trainer import MOST_ROUND_STEPS
 from dressage.envs.actions import ActionCodec
@@ -23,6 +22,7 @@ from dressage.sb3.rollouts import Rollouts
 from dressage.sb3.settings import write_settings
 from dressage.sb3.updates import Watch
 
+ROWS = 200  # at most, of a run
 # SB3's tables for people shorten names, and end the run where two become the same.
 NOT_IN = ("stdout", "log")
 NOWHERE = (
@@ -53,13 +53,14 @@ class Recorder(BaseCallback):  # type: ignore[misc]
         model: Any = self.model
         codec = ActionCodec.from_space(model.action_space)
         budget = int(model._total_timesteps)
-        self._rollouts = Rollouts(model, codec) if hasattr(model, "rollout_buffer") else None
-        if self._rollouts is not None:
-            round_steps = self._rollouts.env_steps
+        self._least = max(1, budget // ROWS)
+        self._rollouts = None
+        if hasattr(model, "rollout_buffer"):
+            self._rollouts = Rollouts(model, codec, min(self._least, MOST_ROUND_STEPS))
         else:
-            round_steps = max(1, min(MOST_ROUND_STEPS, budget // 100))
-            self._memory = Memory(model, codec, round_steps)
-        self._least = max(round_steps, budget // 1000)  # env steps of a row, as in our own runs
+            each = max(1, min(MOST_ROUND_STEPS, budget // 100))  # as in our own runs
+            self._least = max(self._least, each)
+            self._memory = Memory(model, codec, each)
         self._row_at = model.num_timesteps
         self._dynamics_every, self._dynamics_at = max(1, budget // 5), -1
         self._episodes = self._truncated = 0
@@ -133,7 +134,7 @@ class Recorder(BaseCallback):  # type: ignore[misc]
         for watch in self._watches:
             measured, looked = watch.take()
             found |= combined([*measured, looked])
-        return found | self._of_episodes() | {"sys/memory_mb": memory_mb()}
+        return found | self._of_episodes()
 
     def _updates(self) -> int:
         return sum(watch.count for watch in self._watches)

@@ -16,8 +16,10 @@ from dressage.sb3.values import undisturbed
 
 
 class Rollouts:
-    def __init__(self, model: Any, codec: ActionCodec) -> None:
-        self.model, self.codec = model, codec
+    def __init__(self, model: Any, codec: ActionCodec, apart: int) -> None:
+        """`apart`: of short rollouts one is measured each time so many env steps have passed."""
+        self.model, self.codec, self.apart = model, codec, apart
+        self.measured_at = -math.inf
         self.env_steps = model.n_steps * model.n_envs  # of one
         self.found: list[dict[str, float]] = []  # since the last row
         self.clocks: list[Ended] = []
@@ -30,6 +32,16 @@ class Rollouts:
 
     def collected(self, dones: Any, updates: int, dynamics: bool) -> None:
         """A rollout is whole; `updates` were made before it is learned from."""
+        buffer, now = self.model.rollout_buffer, self.model.num_timesteps
+        # arrays that SB3 replaces and never writes to again
+        self.newest = buffer.observations, buffer.actions, buffer.log_probs
+        self.updates_before = updates
+        if now - self.measured_at >= self.apart or dynamics:
+            self.measured_at = now
+            self._measure(dones, dynamics)
+        self.clocks = []
+
+    def _measure(self, dones: Any, dynamics: bool) -> None:
         buffer = self.model.rollout_buffer
         steps = rollout_steps(self.model, self.codec, dones, self.clocks)
         metrics = experience_metrics(steps, self.codec) | rollout_metrics(buffer)
@@ -37,9 +49,6 @@ class Rollouts:
             rows = DYNAMICS_STEPS // self.model.n_envs + 1
             metrics |= dynamics_metrics(newest_of(steps, rows), self.codec)
         self.found.append(metrics)
-        # arrays that SB3 replaces and never writes to again
-        self.newest = buffer.observations, buffer.actions, buffer.log_probs
-        self.clocks, self.updates_before = [], updates
 
     def updated(self, updates: int) -> None:
         """It has been learned from."""

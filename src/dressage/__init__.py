@@ -54,4 +54,8 @@ def __getattr__(name: str) -> Any:
         from dressage import api
 
         return getattr(api, name)
+    if name == "sb3":  # as in callback=dressage.sb3.Recorder(); imported only when it is asked for
+        import importlib
+
+        return importlib.import_module("dressage.sb3")
     raise AttributeError(f"module 'dressage' has no attribute '{name}'")

@@ -178,13 +178,16 @@ QUICK = [
 ]
 
 
+SLOW = ("torch", "stable_baselines3", "pandas", "scipy.stats", "matplotlib", "pickletools")
+
+
 def test_importing_is_quick() -> None:
-    """One process for all: none of them may import torch, pandas or scipy.stats."""
+    """One process for all: none of them may import torch, SB3, pandas or scipy.stats."""
     source = f"""
 import importlib, sys
 for name in {QUICK!r}:
     importlib.import_module(name)
-    for slow in ("torch", "pandas", "scipy.stats", "matplotlib", "pickletools"):
+    for slow in {SLOW!r}:
         assert slow not in sys.modules, f"{{name}} imports {{slow}}"
 """
     run_python(source)

@@ -296,3 +296,45 @@ def test_a_fault_enters_only_if_it_hurts() -> None:
     mild = [run("gamma-too-low", seed, 390.0) for seed in range(3)]
     names = {one.label["variant"] for one in admit.admitted([*clean, *bad, *mild])}
     assert names == {"clean", "lr-too-low"}
+
+
+# -- runs of SB3 with the Recorder ---------------------------------------------------------------
+
+
+def test_the_recorder_is_hidden_from_a_run_as_its_users_log_it() -> None:
+    from benchmarks.faults.symptoms import recorded, without_recorder
+
+    every, few = np.arange(1.0, 1001.0), np.arange(10.0, 1001.0, 10.0)
+    view = RunView(Path("run"), "run", "sb3", algo="sac", env="Pendulum-v1")
+    view.series = {
+        "train/roll/ep_rew_mean": Series(every, every),
+        "train/metrics/entropy": Series(few, few),
+        "sys/time/record": Series(few, few),
+    }
+    view.own_names = {
+        "train/roll/ep_rew_mean": "rollout/ep_rew_mean",
+        "train/metrics/entropy": "dressage/train/metrics/entropy",
+        "sys/time/record": "dressage/sys/time/record",
+    }
+    view.own_config = {"gamma": 0.9, "train_freq": 4}
+    plain = {"own_config": {"gamma": 0.9}, "spec": {}}
+    label = {"key": "a/b/2/0", "fingerprint": "1"}
+    back = store.unpacked(*store.packed(store.Stored(label, {"plain": plain}, view)))
+    assert len(back.view["train/metrics/entropy"].values) == store.ROWS  # not one row in ten
+    hidden = without_recorder(back).view
+    assert list(hidden.series) == ["train/roll/ep_rew_mean"] and hidden.env == "Pendulum-v1"
+    assert back.view.config["train_freq"] == 4 and "train_freq" not in hidden.config
+    assert recorded([back]) == [back] and without_recorder(without_recorder(back)).view.series
+    other = store.Stored(label, {}, view)
+    assert recorded([other]) == [] and without_recorder(other) is other
+
+
+def test_recorded_runs_of_sb3_are_jobs_of_their_own() -> None:
+    from benchmarks.faults import sb3_runs
+
+    prints = [
+        {job["label"]["key"]: job["label"]["fingerprint"] for job in sb3_runs.jobs(recorded)}
+        for recorded in (False, True)
+    ]
+    assert prints[0].keys() == prints[1].keys()
+    assert not set(prints[0].values()) & set(prints[1].values())

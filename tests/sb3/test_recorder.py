@@ -367,6 +367,17 @@ def test_tables_for_people_stay_as_they_are(
     assert "dressage" not in (tmp_path / "log.txt").read_text()
 
 
+def test_what_cannot_be_measured_is_told_and_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = made("PPO", tmp_path)
+    monkeypatch.setattr("dressage.sb3.rollouts.rollout_metrics", lambda buffer: 1 / 0)
+    with pytest.warns(UserWarning, match="could not measure: ZeroDivisionError") as told:
+        model.learn(128, callback=Recorder(), log_interval=1)
+    assert len(told) == 1 and model.num_timesteps == 128
+    assert view_of(tmp_path)["train/metrics/grad_norm/policy"]
+
+
 def test_a_log_for_nobody_is_told(tmp_path: Path) -> None:
     model = made("PPO", tmp_path)
     model.set_logger(configure(str(tmp_path), ["stdout"]))
@@ -378,7 +389,7 @@ def test_settings_beside_the_log(tmp_path: Path) -> None:
     model = made("PPO", tmp_path, learning_rate=lambda left: 1e-3 * left, clip_range=0.3)
     model.learn(32, callback=Recorder())
     told = json.loads((tmp_path / "dressage.json").read_text())
-    assert told["versions"]["stable-baselines3"] == sb3.__version__
+    assert told["versions"]["stable_baselines3"] == sb3.__version__
     assert told["wrappers"][:2] == ["DummyVecEnv", "Monitor"] and "TimeLimit" in told["wrappers"]
     view = view_of(tmp_path)
     assert view.config["learning_rate"] == "linear(0.001, 0)" and view.config["clip_range"] == 0.3
@@ -388,6 +399,12 @@ def test_settings_beside_the_log(tmp_path: Path) -> None:
     assert td3 is not None
     config = view_of(tmp_path / "td3").config
     assert config["noise_std"] == 0.1 and config["train_freq"] == 1 and config["seed"] == 3
+
+
+def test_it_is_found_where_the_hint_says() -> None:
+    import dressage
+
+    assert dressage.sb3.Recorder is Recorder
 
 
 def test_schedules_in_numbers() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 PHASES = ("collect", "update", "evaluate", "record")
 
@@ -22,14 +20,6 @@ class Phases:
         self.seconds[before] += now - self.since
         self.phase, self.since = phase, now
         return before
-
-    @contextmanager
-    def recording(self) -> Iterator[None]:
-        before = self.enter("record")
-        try:
-            yield
-        finally:
-            self.enter(before)
 
     def evaluated(self, began: float) -> None:
         """What has passed since `began` was an evaluation, inside of the phase in force."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,7 @@ class Recorder(BaseCallback):  # type: ignore[misc]
         self.env = env
         self._row = _Row(self)
         self._watches: list[Watch] = []
+        self._told = False
         self._best = -math.inf  # mean return of the last episodes
 
     # -- when SB3 calls --------------------------------------------------------------------------
@@ -51,6 +54,10 @@ class Recorder(BaseCallback):  # type: ignore[misc]
     def _on_training_start(self) -> None:
         self._detach()
         model: Any = self.model
+        self._knows = hasattr(model, "rollout_buffer") or hasattr(model, "replay_buffer")
+        if not self._knows:
+            warnings.warn(f"Recorder has nothing to say of {type(model).__name__}.", stacklevel=2)
+            return
         codec = ActionCodec.from_space(model.action_space)
         budget = int(model._total_timesteps)
         self._least = max(1, budget // ROWS)
@@ -71,29 +78,47 @@ class Recorder(BaseCallback):  # type: ignore[misc]
         write_settings(model, self.env, codec)
 
     def _on_rollout_start(self) -> None:
+        if not self._knows:
+            return
         self._phases.enter("collect")
         if self._row not in self.logger.output_formats:  # somebody has set another logger
             self._attach()
         if self._rollouts is not None:
-            with self._phases.recording():
+            with self._recording():
                 self._rollouts.updated(self._updates())
 
     def _on_step(self) -> bool:
-        if self.locals["dones"].any():
-            with self._phases.recording():
+        if self._knows and self.locals["dones"].any():
+            with self._recording():
                 self._count_episodes()
         self._step_ended = time.perf_counter()
         return True
 
     def _on_rollout_end(self) -> None:
+        if not self._knows:
+            return
         if self._rollouts is not None:
-            with self._phases.recording():
+            with self._recording():
                 dones, updates = self.locals["dones"], self._updates()
                 self._rollouts.collected(dones, updates, self._dynamics_due())
         self._phases.enter("update")
 
     def _on_training_end(self) -> None:
         self._detach()
+
+    @contextmanager
+    def _recording(self) -> Iterator[None]:
+        """What goes wrong within is told once, and the run goes on: it may be many hours long, and
+        its model of parts that nobody has tried this with."""
+        before = self._phases.enter("record")
+        try:
+            yield
+        except Exception as error:
+            if not self._told:
+                self._told = True
+                warnings.warn(f"Recorder could not measure: {error!r}", stacklevel=4)
+        finally:
+            self._phases.enter(before)
 
     def _attach(self) -> None:
         formats = self.logger.output_formats
@@ -120,8 +145,8 @@ class Recorder(BaseCallback):  # type: ignore[misc]
         now = self.model.num_timesteps
         if now - self._row_at < self._least:
             return
-        self._row_at = now
-        with self._phases.recording():
+        self._row_at, metrics = now, {}
+        with self._recording():
             metrics = self._measured(logged)
         for name, value in (metrics | self._phases.take()).items():
             self.logger.record(f"{BEFORE_OURS}{name}", value, exclude=NOT_IN)

@@ -35,15 +35,14 @@ class Rollouts:
         buffer, now = self.model.rollout_buffer, self.model.num_timesteps
         # arrays that SB3 replaces and never writes to again
         self.newest = buffer.observations, buffer.actions, buffer.log_probs
-        self.updates_before = updates
+        clocks, self.clocks, self.updates_before = self.clocks, [], updates
         if now - self.measured_at >= self.apart or dynamics:
             self.measured_at = now
-            self._measure(dones, dynamics)
-        self.clocks = []
+            self._measure(dones, clocks, dynamics)
 
-    def _measure(self, dones: Any, dynamics: bool) -> None:
+    def _measure(self, dones: Any, clocks: list[Ended], dynamics: bool) -> None:
         buffer = self.model.rollout_buffer
-        steps = rollout_steps(self.model, self.codec, dones, self.clocks)
+        steps = rollout_steps(self.model, self.codec, dones, clocks)
         metrics = experience_metrics(steps, self.codec) | rollout_metrics(buffer)
         if dynamics:
             rows = DYNAMICS_STEPS // self.model.n_envs + 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import platform
+import sys
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from dressage.runs.readers.sb3 import RECORDED
 
 LEFT_OUT = ("self", "policy", "env", "verbose", "tensorboard_log", "device", "kwargs")
 SCHEDULES = ("learning_rate", "clip_range", "clip_range_vf")
-PACKAGES = ("stable-baselines3", "sb3-contrib", "torch", "numpy", "gymnasium", "dressage")
+PACKAGES = ("stable_baselines3", "sb3_contrib", "torch", "numpy", "gymnasium", "dressage")
 GRID = 100  # parts of a run at which a schedule is looked up
 FORMAT = 1
 
@@ -143,10 +143,9 @@ def surroundings(env: Any) -> tuple[Any, list[str]]:
 
 
 def _versions() -> dict[str, str]:
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+    """Of what is in use."""
+    return {
+        name: str(sys.modules[name].__version__)
+        for name in PACKAGES
+        if hasattr(sys.modules.get(name), "__version__")
+    }

@@ -307,13 +307,16 @@ def test_normalised_environments(tmp_path: Path) -> None:
     view = view_of(tmp_path)
     assert view["train/roll/obs_std"].values[-1] == pytest.approx(1.0, abs=0.35)
     assert abs(view["train/roll/reward_mean"].values[-1]) < 3.0  # Pendulum itself pays -5 to -8
+    assert -10.0 < view["train/roll/raw_reward_mean"].values[-1] < -4.0
     assert view["train/roll/truncated_share"].values[-1] == 1.0
     assert view.config["normalize_obs"] is True and view.config["normalize_reward"] is True
     assert view.spec["action"]["leaves"][0]["high"] == [2.0]
 
     off = made("SAC", tmp_path / "off", VecNormalize(DummyVecEnv([limited("Pendulum-v1")] * 2)))
     off.learn(160, callback=Recorder(), log_interval=1)
-    assert abs(view_of(tmp_path / "off")["train/roll/reward_mean"].values[-1]) < 3.0
+    view = view_of(tmp_path / "off")
+    assert abs(view["train/roll/reward_mean"].values[-1]) < 3.0
+    assert -10.0 < view["train/roll/raw_reward_mean"].values[-1] < -4.0
 
 
 def test_workers(tmp_path: Path) -> None:

@@ -61,6 +61,8 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     ("train/roll/obs_abs_max", "observation", "max", "Largest absolute observation entry as the network sees it.", "at most 10 [RX]"),
     ("train/roll/reward_mean", "reward", "mean", "Mean reward a step as the learner sees it.", NO_RANGE),
     ("train/roll/reward_std", "reward", "mean", "Standard deviation of the reward a step as the learner sees it.", "above zero, at most about 10 [RX]"),
+    ("train/roll/raw_reward_mean", "reward", "mean", "Mean reward a step before it is normalised, where it is (Recorder of dressage.sb3).", NO_RANGE),
+    ("train/roll/raw_reward_std", "reward", "mean", "Standard deviation of the reward a step before it is normalised, where it is.", NO_RANGE),
     ("train/roll/intrinsic_mean", "reward", "mean", "Mean exploration bonus a step, normalised, before bonus_coef.", "falls as the task becomes familiar"),
     ("train/roll/extrinsic_mean", "reward", "mean", "Mean reward a step of the task itself, where an exploration bonus is added to it.", NO_RANGE),
     ("train/roll/adv_mean", "return", "mean", "Mean advantage before normalisation.", "near zero beside adv_std"),

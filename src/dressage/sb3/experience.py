@@ -127,6 +127,19 @@ def part_of(steps: Steps, begin: int, end: int) -> Steps:
     return Steps(obs, action, reward, terminated, truncated, None, {})
 
 
+def reward_normalizer(model: Any) -> Any:
+    """What changes rewards before they are learned from, or None."""
+    normalizer = model.get_vec_normalize_env()
+    return normalizer if normalizer is not None and normalizer.norm_reward else None
+
+
+def raw_metrics(reward: Any) -> dict[str, float]:
+    return {
+        "train/roll/raw_reward_mean": float(np.mean(reward)),
+        "train/roll/raw_reward_std": float(np.std(reward)),
+    }
+
+
 def rollout_metrics(buffer: Any) -> dict[str, float]:
     """Advantages, targets and values of a rollout."""
     return {

@@ -11,7 +11,13 @@ import numpy as np
 from dressage.core.summaries import combined, dynamics_metrics, experience_metrics
 from dressage.core.trainer import DYNAMICS_STEPS
 from dressage.envs.actions import ActionCodec
-from dressage.sb3.experience import newest_steps, part_of
+from dressage.sb3.experience import (
+    newest_rows,
+    newest_steps,
+    part_of,
+    raw_metrics,
+    reward_normalizer,
+)
 from dressage.sb3.values import memory_metrics, value_metrics
 
 MOST_ENV_STEPS = 4096  # of an interval that are looked at: the newest
@@ -39,6 +45,10 @@ class Memory:
                 for begin, end in pairwise(cuts)
             ]
         )
+        if reward_normalizer(model) is not None:
+            found |= raw_metrics(
+                model.replay_buffer.rewards[newest_rows(model.replay_buffer, rows)]
+            )
         if dynamics:
             recent = newest_steps(model, self.codec, DYNAMICS_STEPS // model.n_envs + 1)
             found |= dynamics_metrics(recent, self.codec)

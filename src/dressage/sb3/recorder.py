@@ -88,7 +88,11 @@ class Recorder(BaseCallback):  # type: ignore[misc]
                 self._rollouts.updated(self._updates())
 
     def _on_step(self) -> bool:
-        if self._knows and self.locals["dones"].any():
+        if not self._knows:
+            return True
+        if self._rollouts is not None:
+            self._rollouts.stepped()
+        if self.locals["dones"].any():
             with self._recording():
                 self._count_episodes()
         self._step_ended = time.perf_counter()

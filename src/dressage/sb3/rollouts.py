@@ -11,7 +11,14 @@ from dressage.core.summaries import combined, dynamics_metrics, experience_metri
 from dressage.core.trainer import DYNAMICS_STEPS
 from dressage.envs.actions import ActionCodec
 from dressage.lazy import torch
-from dressage.sb3.experience import Ended, newest_of, rollout_metrics, rollout_steps
+from dressage.sb3.experience import (
+    Ended,
+    newest_of,
+    raw_metrics,
+    reward_normalizer,
+    rollout_metrics,
+    rollout_steps,
+)
 from dressage.sb3.values import undisturbed
 
 
@@ -23,9 +30,15 @@ class Rollouts:
         self.env_steps = model.n_steps * model.n_envs  # of one
         self.found: list[dict[str, float]] = []  # since the last row
         self.clocks: list[Ended] = []
+        self.normalizer = reward_normalizer(model)
+        self.raw: list[Any] = []  # rewards of each step before they were normalised
         self.newest: Any = None  # arrays of the rollout that is being learned from
         self.updates_before = 0
         self.wants_divergence = isinstance(model, A2C)  # which does not log it
+
+    def stepped(self) -> None:
+        if self.normalizer is not None:
+            self.raw.append(self.normalizer.get_original_reward())
 
     def clock_ended(self, env: int, reward: float) -> None:
         self.clocks.append(Ended(self.model.rollout_buffer.pos, env, reward))
@@ -36,9 +49,12 @@ class Rollouts:
         # arrays that SB3 replaces and never writes to again
         self.newest = buffer.observations, buffer.actions, buffer.log_probs
         clocks, self.clocks, self.updates_before = self.clocks, [], updates
+        raw, self.raw = self.raw, []
         if now - self.measured_at >= self.apart or dynamics:
             self.measured_at = now
             self._measure(dones, clocks, dynamics)
+            if raw:
+                self.found.append(raw_metrics(raw))
 
     def _measure(self, dones: Any, clocks: list[Ended], dynamics: bool) -> None:
         buffer = self.model.rollout_buffer

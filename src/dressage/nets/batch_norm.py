@@ -38,21 +38,30 @@ class BatchRenorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = x.to(self.mean.dtype)  # statistics want full precision
         if not self.learns:
-            return (x - self.mean) * (self.variance + EPSILON).rsqrt() * self.scale + self.shift
-        variance, mean = torch.var_mean(x, -2, correction=0, keepdim=True)
-        deviation = (variance + EPSILON).sqrt()
-        x = (x - mean) / deviation
+            rate = (self.variance + EPSILON).rsqrt()
+            return torch.addcmul(self.shift, x - self.mean, rate * self.scale)
+        # torch.var_mean takes seven times as long over this axis
+        mean = x.mean(-2, keepdim=True)
+        centred = x - mean
+        variance = centred.square().mean(-2, keepdim=True)
+        rate = (variance + EPSILON).rsqrt()
+        shift: Tensor = self.shift
+        if self.passes >= self.warmup:
+            r, d = self._correction(mean, variance)
+            rate, shift = rate * r, shift + d * self.scale
         with torch.no_grad():
-            running = (self.variance + EPSILON).sqrt()
-            if self.passes >= self.warmup:
-                r = (deviation / running).clamp(1.0 / LARGEST_SCALE, LARGEST_SCALE)
-                d = ((mean - self.mean) / running).clamp(-LARGEST_SHIFT, LARGEST_SHIFT)
             self.mean.lerp_(mean, self.momentum)
             self.variance.lerp_(variance, self.momentum)
             self.passes.add_(1)
-        if self.passes > self.warmup:
-            x = x * r + d
-        return x * self.scale + self.shift
+        return torch.addcmul(shift, centred, rate * self.scale)
+
+    def _correction(self, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+        """r and d, which no gradient passes through."""
+        running = (self.variance + EPSILON).sqrt()
+        r = (variance.detach() + EPSILON).sqrt() / running
+        d = (mean.detach() - self.mean) / running
+        r = r.clamp(1.0 / LARGEST_SCALE, LARGEST_SCALE)
+        return r, d.clamp(-LARGEST_SHIFT, LARGEST_SHIFT)
 
 
 @contextmanager

@@ -79,7 +79,6 @@ NEEDS = Needs(
     masks=True,
     metrics=(*METRICS, "train/metrics/clipped_atoms"),
     metrics_at_times=VALUE_METRICS_AT_TIMES,
-    preview=True,
     native="c51",
 )
 

@@ -90,7 +90,6 @@ NEEDS = Needs(
     masks=True,
     metrics=METRICS,
     metrics_at_times=VALUE_METRICS_AT_TIMES,
-    preview=True,
     native="qr_dqn",
 )
 

@@ -86,7 +86,6 @@ NEEDS = Needs(
     metrics=(*METRICS, *ENTROPY_METRICS),
     metrics_at_times=(*METRICS_AT_TIMES, *ENTROPY_METRICS_AT_TIMES),
     native="tqc",
-    preview=True,
 )
 KAPPA = 1.0  # where the loss turns from a square into a line
 

@@ -28,10 +28,12 @@ from stable_baselines3.common.vec_env import (  # noqa: E402
 )
 
 from dressage.diagnosis.diagnose import diagnose  # noqa: E402
+from dressage.envs.actions import ActionCodec  # noqa: E402
 from dressage.runs.readers import read  # noqa: E402
 from dressage.runs.view import RunView  # noqa: E402
 from dressage.sb3 import Recorder  # noqa: E402
 from dressage.sb3.networks import stepped  # noqa: E402
+from dressage.sb3.rollouts import Rollouts  # noqa: E402
 from dressage.sb3.settings import schedule  # noqa: E402
 from dressage.sb3.updates import Watch, dormant_share  # noqa: E402
 from dressage.sb3.values import value_metrics  # noqa: E402
@@ -255,7 +257,7 @@ def test_gap_to_the_returns_that_followed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["SAC", "TD3"])
 def test_td_error_is_that_of_the_loss(name: str, tmp_path: Path) -> None:
     """The critics' loss that SB3 logs, less what noise makes of it."""
-    model = trained(name, tmp_path, Recorder(), gradient_steps=2)
+    model = trained(name, tmp_path, Recorder())
     loss = np.mean(column(tmp_path, "train/critic_loss")[-4:])
     errors = np.array(column(tmp_path, "dressage/train/metrics/td_error_mean")[-4:])
     weight = 0.5 if name == "SAC" else 1.0
@@ -286,6 +288,19 @@ def test_steps_of_weights_and_units_that_sleep() -> None:
         "a": [torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0])]
     }  # two members of an ensemble
     assert float(dormant_share(sizes)) == 0.0
+
+
+def test_divergence_of_an_update(tmp_path: Path) -> None:
+    """Every action a tenth of a nat less likely than before: k3 is exp(-0.1) - 1 + 0.1."""
+    model = made("A2C", tmp_path)
+    rollouts = Rollouts(model, ActionCodec.from_space(model.action_space), 1)
+    obs, actions = np.zeros((4, 2, 4), np.float32), np.ones((4, 2, 1), np.float32)
+    with torch.no_grad():
+        _, now, _ = model.policy.evaluate_actions(torch.zeros(8, 4), torch.ones(8))
+    rollouts.newest = obs, actions, now.numpy().reshape(4, 2) + 0.1
+    rollouts.updated(1)
+    found = rollouts.take({"train/entropy_loss": -0.5})
+    assert found["train/metrics/kl_divergence"] == pytest.approx(np.exp(-0.1) - 0.9, rel=1e-4)
 
 
 def test_a_frozen_policy_has_a_gradient_of_zero(tmp_path: Path) -> None:
@@ -408,6 +423,15 @@ def test_it_is_found_where_the_hint_says() -> None:
     import dressage
 
     assert dressage.sb3.Recorder is Recorder
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"settings": 3}', '{"settings": {"env": [1]}}'])
+def test_a_damaged_file_of_settings_costs_a_sentence(content: str, tmp_path: Path) -> None:
+    (tmp_path / "progress.csv").write_text("time/total_timesteps,rollout/ep_rew_mean\n10,1\n")
+    (tmp_path / "dressage.json").write_text(content)
+    view = view_of(tmp_path)
+    assert view["train/roll/ep_rew_mean"] and view.env is None
+    assert any("dressage.json" in note for note in view.notes) or "env" in content
 
 
 def test_schedules_in_numbers() -> None:

@@ -24,7 +24,7 @@ from dressage.sb3.rollouts import Rollouts
 from dressage.sb3.settings import write_settings
 from dressage.sb3.updates import Watch
 
-ROWS = 200  # at most, of a run
+MOST_ROWS, FEWEST_ROWS = 200, 20  # of a run that logs often enough
 # SB3's tables for people shorten names, and end the run where two become the same.
 NOT_IN = ("stdout", "log")
 NOWHERE = (
@@ -60,14 +60,14 @@ class Recorder(BaseCallback):  # type: ignore[misc]
             return
         codec = ActionCodec.from_space(model.action_space)
         budget = int(model._total_timesteps)
-        self._least = max(1, budget // ROWS)
         self._rollouts = None
         if hasattr(model, "rollout_buffer"):
-            self._rollouts = Rollouts(model, codec, min(self._least, MOST_ROUND_STEPS))
+            each = max(1, min(MOST_ROUND_STEPS, budget // FEWEST_ROWS))
+            self._rollouts = Rollouts(model, codec, each)
         else:
             each = max(1, min(MOST_ROUND_STEPS, budget // 100))  # as in our own runs
-            self._least = max(self._least, each)
             self._memory = Memory(model, codec, each)
+        self._least = max(each, budget // MOST_ROWS)  # env steps of a row
         self._row_at = model.num_timesteps
         self._dynamics_every, self._dynamics_at = max(1, budget // 5), -1
         self._episodes = self._truncated = 0
@@ -90,7 +90,7 @@ class Recorder(BaseCallback):  # type: ignore[misc]
     def _on_step(self) -> bool:
         if not self._knows:
             return True
-        if self._rollouts is not None:
+        if self._rollouts is not None and self._rollouts.normalizer is not None:
             self._rollouts.stepped()
         if self.locals["dones"].any():
             with self._recording():

@@ -37,8 +37,8 @@ class Rollouts:
         self.wants_divergence = isinstance(model, A2C)  # which does not log it
 
     def stepped(self) -> None:
-        if self.normalizer is not None:
-            self.raw.append(self.normalizer.get_original_reward())
+        """Where rewards are normalised."""
+        self.raw.append(self.normalizer.get_original_reward())
 
     def clock_ended(self, env: int, reward: float) -> None:
         self.clocks.append(Ended(self.model.rollout_buffer.pos, env, reward))

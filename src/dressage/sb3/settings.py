@@ -41,7 +41,7 @@ def described(model: Any, env: str | None, codec: ActionCodec) -> dict[str, Any]
         "algo": type(model).__name__,
         "env": env or getattr(spec, "id", None),
         "n_envs": model.n_envs,
-        "n_timesteps": getattr(model, "_total_timesteps", None),
+        "total_timesteps": getattr(model, "_total_timesteps", None),
     }
     own_scale = hasattr(model, "replay_buffer") or getattr(model.policy, "squash_output", False)
     return {

@@ -88,6 +88,7 @@ SETTINGS = (
     Setting("policy_kwargs/optimizer_kwargs/weight_decay", "weight_decay"),
     Setting("policy_kwargs/optimizer_kwargs/alpha", "rmsprop_alpha"),
     Setting("n_timesteps", "env_steps"),
+    Setting("total_timesteps", "env_steps"),
     Setting("_total_timesteps", "env_steps"),
     Setting("env", "env"),
     *(

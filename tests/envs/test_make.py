@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from env_zoo import Walk
 
-from dressage.envs.make import env_spec_info, make_env
+from dressage.envs.make import env_spec_info, make_env, time_limit
 from dressage.envs.wrappers import WRAPPERS, layers
 from dressage.errors import EnvError
 
@@ -165,3 +165,9 @@ def test_making_is_quiet(
     captured = capfd.readouterr()
     assert captured.out == captured.err == ""
     assert not list(tmp_path.iterdir())
+
+
+def test_a_time_limit_may_be_given_as_to_gymnasium() -> None:
+    env = make_env("CartPole-v1", env_kwargs={"max_episode_steps": 7})
+    assert time_limit(env) == 7
+    assert time_limit(make_env("CartPole-v1", max_episode_steps=9)) == 9

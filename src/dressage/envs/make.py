@@ -121,7 +121,9 @@ def make_env(
     if render_mode is not None:
         kwargs["render_mode"] = render_mode
     if isinstance(env, str) and not _names_an_object(env):
-        made = _make_registered(env, kwargs, env_kwargs_for(wrappers), trust, max_episode_steps)
+        limit = kwargs.pop("max_episode_steps", None)  # gym.make's own, not the environment's
+        limit = limit if max_episode_steps is None else max_episode_steps
+        made = _make_registered(env, kwargs, env_kwargs_for(wrappers), trust, limit)
     else:
         factory = import_named(env, trust=trust) if isinstance(env, str) else env
         made = _make_called(env, factory, kwargs)

@@ -207,8 +207,10 @@ def table(runs: Sequence[Stored], split: str) -> str:
         as_by_sb3 = answered(cases(map(as_sb3, runs), with_config), rates)
         parts.append((f"{word}, of what SB3 logs", "dressage", as_by_sb3))
         if with_recorder:
+            plain = answered(cases(map(without_recorder, with_recorder), with_config), rates)
             answers = answered(cases(with_recorder, with_config), rates)
             parts.append((f"{word}, runs of sb3 with the Recorder", "dressage", answers))
+            parts.append((f"{word}, the same without it", "dressage", plain))
         for what, way, answers in [*((word, *item) for item in ways.items()), *parts]:
             cells = [_cell(answers, figure) for figure in figures]
             lines.append(f"| {what} | {len(answers)} | {way} | " + " | ".join(cells) + " |")

@@ -162,8 +162,8 @@ def test_measured_effects_take_the_place_of_guesses() -> None:
     assert "guess" in guess.expected_effect and guess.priority == "medium"
     measured = prescribe("lr-too-high", run, [], "medium", [done])
     assert measured.expected_effect == (
-        "final return 400 to 480, env steps to the threshold 0.50 times (measured; proven in 1 of "
-        "1 verdict)"
+        "final return 400 to 480 on CartPole-v1 with ppo, env steps to the threshold 0.50 times "
+        "(measured; proven in 1 of 1 verdict)"
     )
     assert measured.priority == "high"
     lost = replace(done, returns=(20.0, 480.0), steps_ratio=(0.95, 0.9, 1.0))

@@ -112,6 +112,7 @@ class Effect:
 
     steps_ratio: float  # env steps to the threshold, with it over without it
     returns: tuple[float, float]  # without it and with it, of the verdict that counts most
+    where: str  # that one's environment and algorithm
     low: float  # the least and the greatest of the verdicts
     high: float
     n: int  # verdicts
@@ -128,7 +129,7 @@ class Effect:
         spread = f", {self.low:.2f} to {self.high:.2f}" if self.n > 1 else ""
         before, after = self.returns
         return (
-            f"final return {before:.4g} to {after:.4g}, env steps to the threshold "
+            f"final return {before:.4g} to {after:.4g} on {self.where}, env steps to the threshold "
             f"{self.steps_ratio:.2f} times (measured{spread}; proven in {self.proven} of {self.n} "
             f"{'verdict' if self.n == 1 else 'verdicts'})"
         )
@@ -145,11 +146,12 @@ def expected_effect(
     ]
     if not found:
         return None
-    total = sum(weight for weight, _ in found)
+    total, nearest = sum(weight for weight, _ in found), found[0][1]
     ratios = [entry.steps_ratio[0] for _, entry in found]
     return Effect(
         steps_ratio=sum(weight * entry.steps_ratio[0] for weight, entry in found) / total,
-        returns=found[0][1].returns,
+        returns=nearest.returns,
+        where=f"{nearest.env} with {nearest.algo}",
         low=min(ratios),
         high=max(ratios),
         n=len(found),

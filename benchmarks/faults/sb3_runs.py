@@ -1,4 +1,7 @@
-"""The same with Stable-Baselines3: its users' faults, in its users' logs."""
+"""The same with Stable-Baselines3: its users' faults, in its users' logs.
+
+`sb3_settings.py` has its clean settings, `sb3_faults.py` what is put wrong, `sb3_worker.py` trains.
+"""
 
 from __future__ import annotations
 
@@ -10,223 +13,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks.faults import store
-from benchmarks.faults.tasks import PointMass
+from benchmarks.faults.sb3_faults import FAULTS, Sb3Fault
+from benchmarks.faults.sb3_settings import SETTINGS, Sb3Setting
 
 from dressage.runs.readers import read
 from dressage.runs.readers.sb3 import RECORDED
 from dressage.runs.view import RunView
 
 WORK = Path("build/faults-sb3")
-BATCH = 10  # jobs of a process, which takes a while to start
-POINT_MASS = f"{PointMass.__module__}:{PointMass.__name__}"
-NET = {"policy_kwargs": {"net_arch": [64, 64]}}
+BATCH = 20  # jobs of a process, which takes a while to start
 CLEAN_SEEDS, FAULT_SEEDS = 5, 2
-
-
-@dataclass(frozen=True)
-class Sb3Setting:
-    name: str
-    split: str
-    algo: str
-    env: str
-    env_steps: int
-    hyper: dict[str, Any]
-    n_envs: int = 1
-    env_kwargs: dict[str, Any] = field(default_factory=dict)
-
-
-OFF = {"batch_size": 64, "learning_starts": 300, "buffer_size": 50_000, **NET}
-SETTINGS = {
-    one.name: one
-    for one in (
-        Sb3Setting(
-            "sb3-cartpole-ppo", "train", "PPO", "CartPole-v1", 24_576,
-            {"n_steps": 64, "batch_size": 64, "n_epochs": 8, "gamma": 0.98, "gae_lambda": 0.9,
-             "learning_rate": [1e-3, 0.0]}, 4,
-        ),
-        Sb3Setting(
-            "sb3-cartpole-a2c", "train", "A2C", "CartPole-v1", 60_000,
-            {"n_steps": 16, "gae_lambda": 0.95, "learning_rate": [2e-3, 0.0]}, 8,
-        ),
-        Sb3Setting(
-            "sb3-cartpole-dqn", "train", "DQN", "CartPole-v1", 20_000,
-            {**OFF, "learning_rate": 5e-4, "gamma": 0.98, "train_freq": 4, "gradient_steps": 2,
-             "target_update_interval": 250, "exploration_fraction": 0.2,
-             "exploration_final_eps": 0.05},
-        ),
-        Sb3Setting(
-            "sb3-pendulum-sac", "train", "SAC", "Pendulum-v1", 4_500,
-            {**OFF, "learning_rate": 1e-3, "gamma": 0.95},
-        ),
-        Sb3Setting(
-            "sb3-pendulum-ddpg", "train", "DDPG", "Pendulum-v1", 5_000,
-            {**OFF, "learning_rate": 1e-3, "gamma": 0.95, "noise": 0.2},
-        ),
-        Sb3Setting(
-            "sb3-pointmass-ppo", "test", "PPO", POINT_MASS, 24_576,
-            {"n_steps": 128, "batch_size": 64, "n_epochs": 8, "gamma": 0.95,
-             "learning_rate": [1e-3, 0.0]}, 4,
-        ),
-        Sb3Setting(
-            "sb3-pointmass-a2c", "test", "A2C", POINT_MASS, 50_000,
-            {"n_steps": 20, "gamma": 0.95, "gae_lambda": 0.95, "learning_rate": [2e-3, 0.0],
-             "policy_kwargs": {"log_std_init": -0.5}}, 8,
-        ),
-        Sb3Setting(
-            "sb3-pointmass-dqn", "test", "DQN", POINT_MASS, 12_000,
-            {**OFF, "learning_rate": 1e-3, "gamma": 0.95, "train_freq": 4, "gradient_steps": 2,
-             "target_update_interval": 200, "exploration_fraction": 0.3,
-             "exploration_final_eps": 0.05},
-            env_kwargs={"action": "discrete"},
-        ),
-        Sb3Setting(
-            "sb3-pointmass-sac", "test", "SAC", POINT_MASS, 4_500,
-            {**OFF, "learning_rate": 1e-3, "gamma": 0.95, "train_freq": 2},
-        ),
-        Sb3Setting(
-            "sb3-pointmass-td3", "test", "TD3", POINT_MASS, 5_000,
-            {**OFF, "learning_rate": 1e-3, "gamma": 0.95, "train_freq": 2, "noise": 0.2},
-        ),
-    )
-}  # fmt: skip
-
-ON_POLICY = ("sb3-cartpole-ppo", "sb3-pointmass-ppo")
-A2C = ("sb3-cartpole-a2c", "sb3-pointmass-a2c")
-VALUES = ("sb3-cartpole-dqn", "sb3-pointmass-dqn")
-SAC = ("sb3-pendulum-sac", "sb3-pointmass-sac")
-NOISY = ("sb3-pendulum-ddpg", "sb3-pointmass-td3")
-ALL = (*ON_POLICY, *VALUES, *SAC)
-
-
-@dataclass(frozen=True)
-class Sb3Fault:
-    name: str
-    cause: str
-    settings: tuple[str, ...]
-    hyper: dict[str, Any] = field(default_factory=dict)
-    wrappers: tuple[tuple[str, dict[str, Any]], ...] = ()
-    code: tuple[tuple[str, dict[str, Any]], ...] = ()
-    job: dict[str, Any] = field(default_factory=dict)  # other parts of the job
-
-
-def settings(cause: str, where: tuple[str, ...], **hyper: Any) -> Sb3Fault:
-    return Sb3Fault(_name(cause, where), cause, where, hyper)
-
-
-def wrapped(cause: str, where: tuple[str, ...], wrapper: str, **kwargs: Any) -> Sb3Fault:
-    return Sb3Fault(_name(cause, where), cause, where, wrappers=((wrapper, kwargs),))
-
-
-def unlogged(cause: str, where: tuple[str, ...], wrapper: str, **kwargs: Any) -> Sb3Fault:
-    """Outside of the monitor: what is logged is what the environment paid."""
-    made = wrapped(cause, where, wrapper, **kwargs)
-    return replace(made, name=f"{cause}.unlogged-{made.name.split('.')[1]}", job={"unlogged": True})
-
-
-def coded(cause: str, where: tuple[str, ...], patch: str, **kwargs: Any) -> Sb3Fault:
-    return Sb3Fault(_name(cause, where), cause, where, code=((patch, kwargs),))
-
-
-def _name(cause: str, where: tuple[str, ...]) -> str:
-    return f"{cause}.{SETTINGS[where[0]].algo.lower()}"
-
-
-FAULTS = {
-    one.name: one
-    for one in (
-        settings("lr-too-high", ON_POLICY, learning_rate=0.05),
-        settings("lr-too-high", A2C, learning_rate=0.1),
-        settings("lr-too-high", VALUES, learning_rate=0.05),
-        settings("lr-too-high", SAC, learning_rate=0.05),
-        settings("lr-too-low", ON_POLICY, learning_rate=1e-6),
-        settings("lr-too-low", VALUES, learning_rate=1e-7),
-        settings("lr-too-low", SAC, learning_rate=1e-6),
-        settings("lr-schedule-ends-early", ON_POLICY, learning_rate=[1e-3, 0.0, 0.1]),
-        Sb3Fault(
-            "schedule-restarts.ppo", "schedule-restarts", ON_POLICY,
-            {"learning_rate": [3e-3, 0.0]}, job={"parts": 6},
-        ),
-        settings("too-many-epochs", ON_POLICY, n_epochs=60, batch_size=32, learning_rate=1e-3),
-        settings("clip-range-too-tight", ON_POLICY, clip_range=1e-3),
-        settings("clip-range-too-wide", ON_POLICY, clip_range=5.0, n_epochs=30, learning_rate=3e-3),
-        settings("rollout-too-short", ON_POLICY, n_steps=2, batch_size=8),
-        settings("rollout-too-long", ON_POLICY, n_steps=2048, batch_size=2048),
-        settings("entropy-bonus-too-high", ON_POLICY, ent_coef=1.0),
-        settings("entropy-bonus-too-high", A2C, ent_coef=1.0),
-        settings("gamma-too-low", ON_POLICY, gamma=0.2),
-        settings("gamma-too-low", VALUES, gamma=0.1),
-        settings("critic-too-weak", ON_POLICY, vf_coef=0.0),
-        settings("target-kl-too-tight", ON_POLICY, target_kl=1e-6),
-        settings("learning-never-starts", VALUES, learning_starts=50_000),
-        settings("learning-never-starts", SAC, learning_starts=50_000),
-        settings("buffer-too-small", VALUES, buffer_size=64, learning_starts=64),
-        settings("buffer-too-small", SAC, buffer_size=64, learning_starts=64),
-        settings("final-epsilon-too-high", VALUES, exploration_final_eps=0.7),
-        settings("no-exploration", VALUES, exploration_initial_eps=0.0, exploration_final_eps=0.0,
-                 learning_starts=16),
-        settings("target-updates-too-rarely", VALUES, target_update_interval=40_000),
-        settings("updates-too-few", VALUES, train_freq=256, gradient_steps=1),
-        settings("updates-too-few", SAC, train_freq=128, gradient_steps=1),
-        settings("batch-too-small", SAC, batch_size=1),
-        settings("action-noise-too-large", NOISY, noise=2.0),
-        settings("no-action-noise", NOISY, noise=None, learning_starts=8),
-        settings("sac-alpha-too-high", SAC, ent_coef=20.0),
-        settings("sac-alpha-explodes", SAC, target_entropy=10.0),
-        settings("target-tau-extreme", SAC, tau=1e-5),
-        settings("optimizer-choice", ON_POLICY, policy_kwargs={"optimizer_class": "SGD"}),
-        settings("optimizer-eps", ON_POLICY, policy_kwargs={"optimizer_kwargs": {"eps": 30.0}}),
-        settings("weight-decay-too-strong", ON_POLICY,
-                 policy_kwargs={"optimizer_kwargs": {"weight_decay": 3.0}}),
-        settings("network-too-small", ON_POLICY, policy_kwargs={"net_arch": [1]}),
-        wrapped("reward-sign-flipped", ALL, "rewards:FlippedAtTimes", share=1.0),
-        wrapped("reward-scale-too-large", VALUES, "rewards:Scaled", factor=1e4),
-        wrapped("reward-scale-too-large", SAC, "rewards:Scaled", factor=1e3),
-        wrapped("reward-uninformative", ON_POLICY, "rewards:Uninformative"),
-        wrapped("reward-scale-too-large", ON_POLICY, "rewards:Scaled", factor=1e3),
-        *(
-            unlogged("reward-sign-flipped", where, "rewards:FlippedAtTimes", share=1.0)
-            for where in (ON_POLICY, VALUES, SAC)
-        ),
-        *(
-            unlogged("reward-scale-too-large", where, "rewards:Scaled", factor=1e3)
-            for where in (ON_POLICY, VALUES, SAC)
-        ),
-        unlogged("reward-uninformative", ON_POLICY, "rewards:Uninformative"),
-        wrapped("obs-constant", ALL, "observations:Constant"),
-        wrapped("obs-unnormalised", SAC, "observations:Enlarged", factor=1e3),
-        wrapped("obs-stale", ON_POLICY, "observations:Stale", steps=12),
-        wrapped("partial-observability", ON_POLICY, "observations:Without", entries=[1, 2, 3]),
-        wrapped("action-ignored", ALL, "actions:Ignored", share=1.0),
-        wrapped("action-delay", ON_POLICY, "actions:Delayed", steps=10),
-        wrapped("env-not-reset", ON_POLICY, "episodes:NeverReset", limit=800, left=1),
-        wrapped("truncation-as-termination", SAC, "episodes:ClockAsEnd", limit=6),
-        coded("policy-loss-sign", ON_POLICY, "AdvantageNegated"),
-        coded("policy-loss-sign", A2C, "AdvantageNegated"),
-        coded("returns-misaligned", ON_POLICY, "ReturnsReversed"),
-        coded("dead-policy-gradient", ON_POLICY, "ActorFrozen"),
-        coded("terminal-not-stored", VALUES, "AddedOtherwise", what="terminals"),
-        coded("replay-corrupted", VALUES, "AddedOtherwise", what="successors"),
-        coded("replay-corrupted", SAC, "AddedOtherwise", what="successors"),
-        coded("obs-stale", VALUES, "AddedOtherwise", what="stale"),
-        coded("optimizer-state-corrupted", ON_POLICY, "MomentsDamaged", at=22_000),
-        Sb3Fault(
-            "loaded-model-ignored.ppo", "loaded-model-ignored", ON_POLICY,
-            job={"parts": 5, "reload": True},
-        ),
-        Sb3Fault(
-            "normaliser-mismatch.ppo", "normaliser-mismatch", ON_POLICY,
-            job={"normalize": {"norm_reward": False}, "eval": {"normalize": {
-                "norm_obs": False, "norm_reward": False}, "wrappers": [
-                    ["observations:Enlarged", {"factor": 8.0}]]}},
-        ),
-    )
-}  # fmt: skip
 
 
 def jobs(recorded: bool = False) -> Iterator[dict[str, Any]]:
@@ -242,6 +43,7 @@ def jobs(recorded: bool = False) -> Iterator[dict[str, Any]]:
 
 
 def _job(setting: Sb3Setting, fault: Sb3Fault | None, seed: int, recorded: bool) -> dict[str, Any]:
+    fault = fault.on(setting) if fault else None
     hyper = {**setting.hyper, **(fault.hyper if fault else {})}
     if fault and "policy_kwargs" in fault.hyper:
         hyper["policy_kwargs"] = (

@@ -338,3 +338,34 @@ def test_recorded_runs_of_sb3_are_jobs_of_their_own() -> None:
     ]
     assert prints[0].keys() == prints[1].keys()
     assert not set(prints[0].values()) & set(prints[1].values())
+
+
+def test_the_jobs_of_stored_runs_of_sb3_stay_as_they_were() -> None:
+    from benchmarks.faults import sb3_runs
+
+    prints = {job["label"]["key"]: job["label"]["fingerprint"] for job in sb3_runs.jobs()}
+    stored = {
+        "sb3-cartpole-ppo/optimizer-state-corrupted.ppo/2/0": "4ded5584b5ac",
+        "sb3-pendulum-sac/truncation-as-termination.sac/2/1": "ab2550f999ba",
+        "sb3-pointmass-ppo/normaliser-mismatch.ppo/2/0": "13f7f0a73412",
+    }
+    assert stored.items() <= prints.items()
+
+
+def test_a_fault_of_sb3_has_numbers_that_fit_the_environment() -> None:
+    from benchmarks.faults.sb3_faults import FAULTS as OF_SB3
+    from benchmarks.faults.sb3_settings import SETTINGS as SB3_SETTINGS
+
+    for one in OF_SB3.values():
+        assert one.cause in CAUSES
+        words = {SB3_SETTINGS[name].environment for name in one.settings}
+        assert "pointmass" in words and len(words) > 1
+    assert "sb3-swing-ppo" not in OF_SB3["env-not-reset.ppo"].settings
+    stale = OF_SB3["obs-stale.ppo"]
+    assert stale.on(SB3_SETTINGS["sb3-swing-ppo"]).wrappers[0][1] == {"steps": 40}
+    assert stale.on(SB3_SETTINGS["sb3-grid-ppo"]).wrappers[0][1] == {"steps": 12}
+    assert SB3_SETTINGS["sb3-grid-ppo"].environment == "grid"
+    damaged = OF_SB3["optimizer-state-corrupted.ppo"]
+    for name in damaged.settings:
+        ((_, numbers),) = damaged.on(SB3_SETTINGS[name]).code
+        assert 0.85 < numbers["at"] / SB3_SETTINGS[name].env_steps < 0.95

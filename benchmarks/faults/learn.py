@@ -20,7 +20,7 @@ from benchmarks.faults import store
 from benchmarks.faults.admit import admitted
 from benchmarks.faults.score import answer, calibration_error, share
 from benchmarks.faults.silence import silent
-from benchmarks.faults.symptoms import Case, cases
+from benchmarks.faults.symptoms import Case, cases, countable, without_recorder
 
 from dressage.diagnosis.diagnose import RATES, shipped_rates
 from dressage.diagnosis.infer import Rates, Seen, likelihoods, ranking, weighed
@@ -104,14 +104,16 @@ def left_out(cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> list[
     ]
 
 
-def chosen(cases: Sequence[Sequence[Case]], counts: Rates) -> Rates:
+def chosen(
+    cases: Sequence[Sequence[Case]], counts: Rates, rates_for: Callable[[Case], Rates]
+) -> Rates:
     """The temperature and the share of healthy runs with which most is won on environments that
     were left out: answers that are right, among one and among three, less what they are wrong
     about themselves (the calibration error), less what false alarms cost.
 
-    `cases`: with the config, and without it; one pair of numbers serves both.
+    `cases`: with the config, and without it; one pair of numbers serves both. `rates_for`: those
+    that a case's own environment had no part in.
     """
-    rates_for = without_own(cases[0], counts.silent)
     told = [list(zip(each, left_out(each, rates_for), strict=True)) for each in cases]
 
     def won(rates: Rates) -> float:
@@ -128,19 +130,22 @@ def chosen(cases: Sequence[Sequence[Case]], counts: Rates) -> Rates:
     return max((replace(counts, temperature=t, healthy=h) for t, h in tried), key=won)
 
 
-def learn(cases: Sequence[Sequence[Case]], path: Path = RATES) -> Rates:
-    """`cases`: with the config, where every rule can be seen and counted, and without it."""
+def learn(cases: Sequence[Sequence[Case]], counting: Sequence[Case], path: Path = RATES) -> Rates:
+    """`cases`: with the config and without it. `counting`: where as many rules as possible are seen
+    and counted."""
     every = [case for each in cases for case in each]
-    silenced = silent(every, without_own(cases[0]))
-    rates = chosen(cases, counted(cases[0], silenced))
-    path.write_text(as_text(as_json(rates, cases[0])))
+    silenced = silent(every, without_own(counting))
+    rates = chosen(cases, counted(counting, silenced), without_own(counting, silenced))
+    path.write_text(as_text(as_json(rates, counting)))
     return rates
 
 
 def learn_shipped() -> str:
-    """From all admitted runs of the training split; says what was chosen."""
+    """From all admitted runs of the training split, SB3's as their users log them and counted with
+    what the Recorder adds; says what was chosen."""
     runs = [run for run in admitted(store.load()) if run.label["split"] == "train"]
-    rates = learn([cases(runs, True), cases(runs, False)])
+    plain = list(map(without_recorder, runs))
+    rates = learn([cases(plain, True), cases(plain, False)], countable(runs))
     return (
         f"{len(runs)} runs: temperature {rates.temperature:g}, healthy {rates.healthy:g}, "
         f"not counted: {', '.join(sorted(rates.silent)) or 'none'}; "
@@ -152,8 +157,8 @@ def misses(with_config: bool) -> str:
     """Wrong answers on the training split, by rates that the run's environment had no part in: what
     to look at when a rule is made or mended."""
     runs = [run for run in admitted(store.load()) if run.label["split"] == "train"]
-    given, told = cases(runs, with_config), shipped_rates()
-    rates_for = without_own(cases(runs, True), told.silent)
+    given, told = cases(map(without_recorder, runs), with_config), shipped_rates()
+    rates_for = without_own(countable(runs), told.silent)
     lines = []
     for case, scores in zip(given, left_out(given, rates_for), strict=True):
         chances = weighed(scores, told)

@@ -131,5 +131,19 @@ def recorded(runs: Iterable[Stored]) -> list[Stored]:
     return [run for run in runs if run.outcome.get("plain") is not None]
 
 
+def countable(runs: Iterable[Stored]) -> list[Case]:
+    """With the config and all that was logged, and rules that stand in for others as they are seen
+    where those are not: in what SB3 logs."""
+    found = []
+    for run in runs:
+        whole, seldom = case(run, True), case(as_sb3(without_recorder(run)), True)
+        instead = frozenset(id for id, rule in all_rules().items() if rule.stands_in)
+        seen, fired = whole.seen - instead, whole.fired - instead
+        found.append(
+            replace(whole, seen=seen | seldom.seen & instead, fired=fired | seldom.fired & instead)
+        )
+    return found
+
+
 def cases(runs: Iterable[Stored], with_config: bool) -> list[Case]:
     return [case(run, with_config) for run in runs]

@@ -45,5 +45,5 @@ def test_runs_whose_log_hides_the_reward_are_counted_apart() -> None:
 
 
 def test_learned_rates_come_back_from_their_file(tmp_path: Path) -> None:
-    made = learn([CASES, CASES], tmp_path / "rates.json")
+    made = learn([CASES, CASES], CASES, tmp_path / "rates.json")
     assert Rates.from_json(json.loads((tmp_path / "rates.json").read_text())) == made

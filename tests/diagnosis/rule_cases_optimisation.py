@@ -159,4 +159,20 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(return_mean=90.0, **STEADY, ep_len_mean=30.0, truncated_share=0.0),
         view(return_mean=90.0, **STEADY, ep_len_mean=30.0, truncated_share=1.0),
     ),
+    "OPT045": (
+        view(**{"train/loss/policy": -0.02}),
+        view(**{"train/loss/policy": np.linspace(-0.02, 0.0, T)}),
+    ),
+    "OPT046": (
+        view(**{"train/loss/policy": -0.004}),
+        view(**{"train/loss/policy": np.linspace(-0.004, 0.0, T)}),
+    ),
+    "OPT047": (
+        view(**{"train/loss/policy": 2e-9}),
+        view(**{"train/loss/policy": -2e-5}),
+    ),
+    "OPT048": (
+        view(kl_divergence=2e-4),
+        view(kl_divergence=np.where(STEPS < 20_000, 2e-3, 2e-4)),
+    ),
 }

@@ -7,6 +7,8 @@ from rule_views import AGENT, ALPHA, ENTROPY, FLAT, NOISE, RISING, STEPS, T, epi
 
 from dressage.runs.view import RunView
 
+VAL, STD = "val/roll/ep_rew_mean", "train/roll/ep_rew_std"
+
 CASES: dict[str, tuple[RunView, RunView]] = {
     "EVA001": (
         view(ep_rew_mean=RISING, **{"val/roll/ep_rew_mean": 25.0, "train/roll/ep_rew_std": 20.0}),
@@ -231,4 +233,32 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         ),
     ),
     "PRO040": (view(ep_rew_mean=RISING), view(ep_rew_mean=FLAT)),
+    "EVA031": (
+        view(ep_rew_mean=RISING, **{VAL: 200.0 + STEPS / 1000, STD: 20.0}),
+        view(ep_rew_mean=RISING, **{VAL: 40.0, STD: 20.0}),
+    ),
+    "EVA032": (
+        view(ep_rew_mean=RISING, **{VAL: RISING[0], STD: 20.0}),
+        view(ep_rew_mean=FLAT, **{VAL: RISING, STD: 20.0}),
+    ),
+    "EVA033": (
+        view(ep_rew_mean=FLAT, **{VAL: 9.4, STD: 12.0}),
+        view(ep_rew_mean=FLAT, **{VAL: 20.0 + 12.0 * NOISE, STD: 12.0}),
+    ),
+    "EXP031": (
+        view(**{ENTROPY: np.linspace(1.4, 1.1, T)}),
+        view(**{ENTROPY: np.linspace(1.4, 0.4, T)}),
+    ),
+    "EXP032": (
+        view(**{ENTROPY: 0.8 + 0.2 * NOISE}),
+        view(**{ENTROPY: np.linspace(1.4, 0.4, T)}),
+    ),
+    "EXP033": (
+        view(algo="sac", **{ALPHA: np.linspace(1.0, 0.95, T)}),
+        view(algo="sac", **{ALPHA: np.full(T, 1.0)}),  # which is not learned
+    ),
+    "PRO032": (
+        view(episodes=episodes(np.repeat((20.0, 300.0), 30), 50.0, "terminated")),
+        view(episodes=episodes(np.repeat((300.0, 20.0), 30), 50.0, "terminated")),
+    ),
 }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from rule_views import FLAT, MOVE, RISING, STEADY, STEPS, T, view
+from rule_views import FLAT, MOVE, RISING, STEADY, STEPS, T, episodes, view
 
 from dressage.runs.view import RunView
+
+PAID = episodes(100.0 + np.arange(60) % 7, 100.0, "terminated")  # about one a step
 
 CASES: dict[str, tuple[RunView, RunView]] = {
     "VAL001": (
@@ -187,5 +189,29 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "VAL045": (
         view(algo="sac", target_drift=6.0, td_error_mean=0.05, q_mean=-7.0),
         view(algo="sac", target_drift=6.0, td_error_mean=1.5, q_mean=-7.0),
+    ),
+    "VAL046": (
+        view(algo="sac", **{"train/loss/critic": 1.0}),
+        view(algo="sac", **{"train/loss/critic": np.exp(-STEPS / 10_000)}),
+    ),
+    "VAL047": (
+        view(algo="td3", episodes=PAID, **{"train/loss/critic": 900.0}),
+        view(algo="td3", episodes=PAID, **{"train/loss/critic": 9.0}),
+    ),
+    "VAL048": (
+        view(algo="td3", episodes=PAID, **{"train/loss/actor": -900.0}),
+        view(algo="td3", episodes=PAID, **{"train/loss/actor": -90.0}),
+    ),
+    "VAL049": (
+        view(algo="dqn", **{"train/loss/td": np.exp(STEPS / 9000)}),
+        view(algo="dqn", **{"train/loss/td": np.linspace(0.2, 1.0, T)}),
+    ),
+    "VAL050": (
+        view(algo="sac", episodes=PAID, **{"train/loss/critic": 9.0}),
+        view(algo="sac", episodes=PAID, **{"train/loss/critic": 1.0}),
+    ),
+    "VAL051": (
+        view(algo="sac", ep_rew_mean=FLAT, episodes=PAID, **{"train/loss/critic": 0.01}),
+        view(algo="sac", ep_rew_mean=FLAT, episodes=PAID, **{"train/loss/critic": 0.1}),
     ),
 }

@@ -92,3 +92,9 @@ def test_a_rule_needs_what_it_looks_at(id: str) -> None:
         assert not rule.can_see(empty)
     else:
         assert rule.check(empty) is None
+
+
+def test_a_rule_that_stands_in_leaves_the_field_to_gradients() -> None:
+    rule = all_rules()["OPT048"]
+    assert rule.can_see(view(kl_divergence=2e-4))
+    assert not rule.can_see(view(kl_divergence=2e-4, **{"train/metrics/grad_norm/policy": 0.1}))

@@ -433,3 +433,39 @@ def worst_at_first(run: RunView) -> float:
     first = run.episodes.returns[:FIRST_EPISODES]
     known = first[np.isfinite(first)]
     return float(np.quantile(known, 0.1)) if len(known) >= 2 * FEWEST else math.nan
+
+
+def law_of_returns_moved(run: RunView) -> tuple[float, bool]:
+    """Kolmogorov and Smirnov's distance between the returns of the first and the last fifth of the
+    episodes that are known, and whether they moved up. NaN where too few are known."""
+    known = run.episodes.returns[np.isfinite(run.episodes.returns)]
+    if len(known) < 4 * FEWEST:
+        return math.nan, False
+    n = max(FEWEST, len(known) // 5)
+    first, last = np.sort(known[:n]), np.sort(known[-n:])
+    at = np.concatenate((first, last))
+    below = [np.searchsorted(part, at, side="right") / n for part in (first, last)]
+    return float(np.abs(below[0] - below[1]).max()), float(np.mean(last)) > float(np.mean(first))
+
+
+def reward_a_step(run: RunView) -> float:
+    """The mean size of what a step of an episode earns or costs, by the log; NaN where episodes are
+    not known."""
+    known = np.isfinite(run.episodes.returns) & (run.episodes.lengths > 0)
+    if known.sum() < 2 * FEWEST:
+        return math.nan
+    return float(np.mean(np.abs(run.episodes.returns[known]) / run.episodes.lengths[known]))
+
+
+def size_of_returns(run: RunView) -> float:
+    """What a late episode earns or costs, by the log: its length times `reward_a_step`."""
+    lengths = run.episodes.lengths[np.isfinite(run.episodes.returns)]
+    late = lengths[-max(FEWEST, len(lengths) // 5) :]
+    return float(np.mean(late)) * reward_a_step(run) if len(late) else math.nan
+
+
+def predicted(run: RunView) -> Series:
+    """What the critic predicts: as logged, else minus the actor's loss, which is the mean value of
+    its own actions for TD3 and DDPG, and for SAC that and the bonus for their entropy."""
+    loss = run["train/loss/actor"]
+    return run["train/metrics/q_mean"] or Series(loss.env_steps, -loss.values)

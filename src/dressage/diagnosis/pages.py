@@ -83,6 +83,8 @@ def page(rule: Rule) -> RulePage:
             heading = line
         elif line.strip() and heading:
             sections.setdefault(heading, []).append(line.strip())
+    if rule.stands_in:
+        sections["Evidence"].append("Looked for only in logs without gradient norms.")
     return RulePage(rule, title, {name: " ".join(text) for name, text in sections.items()})
 
 

@@ -29,6 +29,7 @@ FAMILIES = (
     "checkpoint",
 )
 GUESS = "guess"
+GRADIENTS = "train/metrics/grad_norm/*"
 
 
 class Threshold(NamedTuple):
@@ -66,6 +67,9 @@ class Rule(ABC):
     # It reads a setting or a count, not how training went; all rules of configuration do.
     arithmetic: ClassVar[bool] = False
     sign: ClassVar[bool] = False  # of health: counted, and not shown among symptoms
+    # Looked for only in logs without gradient norms, as most libraries write them: what it tells,
+    # those and what is logged with them tell better.
+    stands_in: ClassVar[bool] = False
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
@@ -79,6 +83,7 @@ class Rule(ABC):
         """Whether the run's log and config hold what this rule looks at."""
         return (
             (run.family in self.families or run.family == "unknown")
+            and not (self.stands_in and first_of(GRADIENTS, run.series))
             and all(first_of(name, run.series) is not None for name in self.needs)
             and all(run.config.get(name) is not None for name in self.settings)
             and (not self.either or any(_known(name, run) for name in self.either))

@@ -146,3 +146,15 @@ def test_schedules_are_to_blame_only_where_settings_moved(
     assert ("lr-schedule-ends-early" in found) == ends
     view.series["train/hp/clip_range"].values[5] = 0.4
     assert "schedule-restarts" in possible_causes(view)
+
+
+@pytest.mark.parametrize(("share", "blamed"), [(1.0, False), (0.9, False), (0.3, True)])
+def test_evaluations_that_agree_with_training_are_no_cause(share: float, blamed: bool) -> None:
+    view, steps = run("ppo"), np.linspace(0.0, 1e5, 60)
+    curve = 20.0 + 400.0 * np.minimum(steps / 5e4, 1.0)
+    view.series["train/roll/ep_rew_mean"] = Series(steps, curve)
+    view.series["train/roll/ep_rew_std"] = Series(steps, np.full(60, 15.0))
+    view.series["val/roll/ep_rew_mean"] = Series(steps[::6], share * curve[::6])
+    found = possible_causes(view)
+    assert ("normaliser-mismatch" in found) == blamed
+    assert ("eval-env-mismatch" in found) == blamed

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from dressage.diagnosis.causes import CAUSES
-from dressage.diagnosis.look import layers, number
+from dressage.diagnosis.look import beginning, early_spread, layers, median, number, part, returns
 from dressage.runs.algorithms import FAMILY
 from dressage.runs.view import RunView
 
@@ -47,6 +47,9 @@ OF_NUMBERS = (  # actions that are numbers, not choices
     "action-space-degenerate",
 )
 OF_EVALUATIONS = ("normaliser-mismatch", "eval-env-mismatch")  # nothing tells of them without
+AGREE = (
+    0.25  # share of what training gained by which evaluations may differ and still agree (guess)
+)
 OF_SCHEDULES = ("schedule-restarts", "lr-schedule-ends-early")
 ONE_PROCESS = ("dressage", "sb3", "cleanrl", "tianshou", "gymnasium-solver")
 # A setting, and the value with which it rules a cause out.
@@ -86,7 +89,7 @@ ONE_RATE = ("sb3", "cleanrl")  # libraries whose values learn at the policy's ra
 def possible_causes(run: RunView) -> list[str]:
     """In the order of the vocabulary."""
     family, known = run.family, run.family != "unknown"
-    choices, evaluated = _chooses(run), bool(run["val/roll/ep_rew_mean"])
+    choices, evaluated = _chooses(run), _evaluations_differ(run)
     kept = _schedules_that_did_not(run)
     return [
         cause.id
@@ -99,6 +102,17 @@ def possible_causes(run: RunView) -> list[str]:
         and cause.id not in kept
         and not _ruled_out(cause.id, run)
     ]
+
+
+def _evaluations_differ(run: RunView) -> bool:
+    """Whether there are evaluations, and not such that earn what training does: then they play the
+    same game."""
+    held_out = part(run["val/roll/ep_rew_mean"], 0.5)
+    late = median(returns(run), 0.7)
+    if not len(held_out) or not run["train/roll/ep_rew_mean"]:
+        return bool(len(held_out))
+    gained = max(abs(late - beginning(run)), early_spread(run))
+    return not abs(float(np.median(held_out)) - late) <= AGREE * gained
 
 
 def _chooses(run: RunView) -> bool:

@@ -144,7 +144,8 @@ SETTINGS = {
         ),
         Sb3Setting(
             "sb3-follow-td3", "train", "TD3", FOLLOW, 5_000,
-            {**OFF, "learning_rate": 1e-3, "gamma": 0.95, "train_freq": 2, "noise": 0.2},
+            {**OFF, "learning_rate": 1e-3, "gamma": 0.9, "train_freq": 2, "noise": 0.2,
+             "learning_starts": 500},
         ),
     )
 }  # fmt: skip

@@ -60,14 +60,15 @@ class Case:
 
 def case(stored: Stored, with_config: bool) -> Case:
     view = stored.view if with_config else without_config(stored.view)
-    seen = {
-        id: rule
+    looked = {
+        id: rule.look(view)
         for id, rule in all_rules().items()
-        if rule.can_see(view) and (with_config or not _reads_levels(rule))
+        if with_config or not _reads_levels(rule)
     }
-    fired = frozenset(id for id, rule in seen.items() if rule.check(view) is not None)
+    seen = frozenset(id for id, (could, _) in looked.items() if could)
+    fired = frozenset(id for id, (_, found) in looked.items() if found is not None)
     possible = tuple(possible_causes(view))
-    return Case(stored.label, view.family, possible, frozenset(seen), fired, right(stored.label))
+    return Case(stored.label, view.family, possible, seen, fired, right(stored.label))
 
 
 def right(label: Mapping[str, Any]) -> frozenset[str]:

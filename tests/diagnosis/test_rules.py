@@ -11,13 +11,14 @@ import rule_cases_environment
 import rule_cases_optimisation
 import rule_cases_progress
 import rule_cases_value
-from rule_views import view
+from rule_views import FLAT, view
 
 from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.infer import HEALTHY
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import FAMILIES
 from dressage.runs.metrics import SOURCES, describe
+from dressage.runs.view import Series
 
 HEADINGS = (
     "Why it hurts",
@@ -90,8 +91,16 @@ def test_a_rule_needs_what_it_looks_at(id: str) -> None:
     empty = view()
     if rule.needs or rule.settings or rule.either:
         assert not rule.can_see(empty)
-    else:
-        assert rule.check(empty) is None
+    assert rule.look(empty)[1] is None
+
+
+def test_a_short_log_is_no_sign_of_health() -> None:
+    rule = all_rules()["PRO003"]
+    short = view(ep_rew_mean=FLAT)
+    curve = short.series["train/roll/ep_rew_mean"]
+    assert rule.look(short) == (True, None)
+    short.series["train/roll/ep_rew_mean"] = Series(curve.env_steps[:4], curve.values[:4])
+    assert rule.look(short) == (False, None)
 
 
 def test_a_rule_that_stands_in_leaves_the_field_to_gradients() -> None:

@@ -149,13 +149,12 @@ def look_at(run: RunView, rates: Rates) -> Looked:
     failed: list[str] = []
     for rule in all_rules().values():
         try:
-            if not rule.can_see(run):
-                continue
-            found = rule.check(run)
+            could, found = rule.look(run)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             failed.append(f"{rule.id} could not be looked for ({type(error).__name__}: {error}).")
             continue
-        seen.append(rule)
+        if could:
+            seen.append(rule)
         if found is not None:
             findings[rule.id] = found
     chances = posterior(seen, findings, possible_causes(run), run.family, rates)

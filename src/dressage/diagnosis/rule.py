@@ -32,6 +32,11 @@ GUESS = "guess"
 GRADIENTS = "train/metrics/grad_norm/*"
 
 
+class TooLittle(Exception):
+    """What is logged is too little to look for a symptom: to stay quiet would say that it is not
+    there."""
+
+
 class Threshold(NamedTuple):
     value: float
     source: str  # a letter of runs/metrics.SOURCES, a paper, a study of ours, or GUESS
@@ -77,7 +82,14 @@ class Rule(ABC):
 
     @abstractmethod
     def check(self, run: RunView) -> Finding | None:
-        """What is seen; None where all is well, or where too little is known."""
+        """What is seen; None where all is well. Raises `TooLittle` where too few rows are known."""
+
+    def look(self, run: RunView) -> tuple[bool, Finding | None]:
+        """Whether the symptom could be looked for, and what was seen."""
+        try:
+            return (True, self.check(run)) if self.can_see(run) else (False, None)
+        except TooLittle:
+            return False, None
 
     def can_see(self, run: RunView) -> bool:
         """Whether the run's log and config hold what this rule looks at."""

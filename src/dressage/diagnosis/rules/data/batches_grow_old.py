@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -50,7 +50,7 @@ class BatchesGrowOld(Rule):
     def check(self, run: RunView) -> Finding | None:
         age = run["train/metrics/buffer_age"]
         if len(age.values) < 4 * FEWEST:
-            return None
+            raise TooLittle
         slopes = np.diff(age.values) / np.maximum(np.diff(age.env_steps), 1.0)
         share = float((np.abs(slopes - 1.0) < 0.15).mean())
         if not share > self.bound("share"):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.math.summary import moving_median, robust_deviation
 from dressage.runs.view import RunView
 
@@ -53,7 +53,9 @@ class BatchesOfFewTransitions(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         values = part(run["train/metrics/buffer_age"], 0.15)
-        if len(values) < 6 * FEWEST or run.config.get("prioritized") is True:
+        if len(values) < 6 * FEWEST:
+            raise TooLittle
+        if run.config.get("prioritized") is True:
             return None
         around = moving_median(np.pad(values, 4, mode="reflect"), 9)
         varies = robust_deviation(values / np.maximum(around, 1e-9) - 1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import FEWEST, returns
-from dressage.diagnosis.rule import Finding, Rule
+from dressage.diagnosis.rule import Finding, Rule, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -47,7 +47,7 @@ class NoUpdatesAtAll(Rule):
     def check(self, run: RunView) -> Finding | None:
         done, curve = run["updates"], returns(run)
         if len(curve.values) < 4 * FEWEST:
-            return None
+            raise TooLittle
         losses = [name for name in run.series if name.startswith("train/loss/")]
         idle = bool(done) and not (done.values > 0).any()
         unseen = not done and run.library == "sb3" and bool(run["sys/env_steps_per_second"])

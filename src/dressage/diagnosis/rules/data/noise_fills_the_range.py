@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, part, start
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -57,7 +57,9 @@ class NoiseFillsTheRange(Rule):
         first = start(run["train/roll/action_std"])
         spread = part(run["train/roll/action_std"], 0.2)
         bound = part(run["train/roll/action_saturation"], 0.2)
-        if len(spread) < 4 * FEWEST or not first > 0:
+        if len(spread) < 4 * FEWEST:
+            raise TooLittle
+        if not first > 0:
             return None
         least, at_bound = float(np.quantile(spread, 0.1)), float(np.quantile(bound, 0.1))
         if not (least > self.bound("times") * first and at_bound > self.bound("bound")):

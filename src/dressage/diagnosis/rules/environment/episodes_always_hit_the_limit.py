@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, done, median, part, returns
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -92,7 +92,9 @@ class EpisodesAlwaysHitTheLimit(Rule):
     def check(self, run: RunView) -> Finding | None:
         cut = run["train/roll/truncated_share"]
         lengths = part(run["train/roll/ep_len_mean"], 0.02)
-        if len(lengths) < 2 * FEWEST or done(run):
+        if len(lengths) < 2 * FEWEST:
+            raise TooLittle
+        if done(run):
             return None
         same = float(np.ptp(lengths)) < 1e-6 and lengths[0] > 1
         if not same or (cut and median(cut) < self.bound("share")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, task
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 # Steps after which Gymnasium truncates, by its registry.
@@ -73,7 +73,9 @@ class EpisodesCutShort(Rule):
             return None
         cut = run.episodes.lengths[ended == "truncated"]
         length = float(np.max(cut, initial=0.0))
-        if len(cut) < FEWEST or not length < self.bound("share") * limit:
+        if len(cut) < FEWEST:
+            raise TooLittle
+        if not length < self.bound("share") * limit:
             return None
         return self.found(
             f"{len(cut)} episodes are cut after at most {length:.0f} steps; {run.env} "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -48,7 +48,9 @@ class EpisodesRepeat(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         steps, earned, lengths = run.episodes.env_steps, run.episodes.returns, run.episodes.lengths
-        if len(steps) < 8 * FEWEST or np.std(earned) < 1e-9:
+        if len(steps) < 8 * FEWEST:
+            raise TooLittle
+        if np.std(earned) < 1e-9:
             return None
         pay = earned / np.maximum(lengths, 1.0)
         if np.std(pay) < 0.01 * abs(np.mean(pay)):
@@ -57,7 +59,7 @@ class EpisodesRepeat(Rule):
         usual = values[often.argmax()]  # such as the most there is to earn, which all may reach
         together = np.flatnonzero((np.diff(steps) == 0) & (earned[:-1] != usual))
         if len(together) < 2 * FEWEST:
-            return None
+            raise TooLittle
         equal = (earned[together] == earned[together + 1]) & (
             lengths[together] == lengths[together + 1]
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -50,7 +50,7 @@ class EpisodesSuddenlyShort(Rule):
         if len(lengths) < 4 * FEWEST:
             lengths = part(run["train/roll/ep_len_mean"])
         if len(lengths) < 4 * FEWEST:
-            return None
+            raise TooLittle
         rest = lengths[len(lengths) // 3 :]
         usual, longest = float(np.median(rest)), float(lengths[: len(lengths) // 5 + 1].max())
         same = float((np.abs(rest - usual) < 0.5).mean())

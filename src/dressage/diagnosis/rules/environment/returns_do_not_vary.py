@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, learned, part, returns, solved
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 FEW_OUTCOMES = 4  # such as won, drawn and lost: neighbours are often equal by chance
@@ -70,7 +70,7 @@ class ReturnsDoNotVary(Rule):
         else:
             curve = part(returns(run))
             if len(curve) < 4 * FEWEST:
-                return None
+                raise TooLittle
             share = float((np.abs(np.diff(curve)) < 1e-9).mean())
         limit = self.bound("share")
         if len(single) >= 4 * FEWEST:

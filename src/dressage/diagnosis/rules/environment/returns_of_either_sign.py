@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -77,7 +77,7 @@ class ReturnsOfEitherSign(Rule):
         late = np.flatnonzero(np.isfinite(earned) & np.isfinite(lengths))
         late = late[len(late) // 2 :]
         if len(late) < 3 * FEWEST:
-            return None
+            raise TooLittle
         single = earned[late]
         rarer = min(float((single > 0).mean()), float((single < 0).mean()))
         if not (rarer >= self.bound("share") and rarer * len(late) >= 2):

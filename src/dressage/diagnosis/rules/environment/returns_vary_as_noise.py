@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, done, median
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -84,7 +84,7 @@ class ReturnsVaryAsNoise(Rule):
     def _of_episodes(self, run: RunView) -> Finding | None:
         single = run.episodes.returns[np.isfinite(run.episodes.returns)]
         if len(single) < 12 * FEWEST:
-            return None
+            raise TooLittle
         thirds = [(float(np.mean(x)), float(np.std(x))) for x in np.array_split(single, 3)]
         if not all(abs(m) < self.bound("centred") * d for m, d in thirds):
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, done, median, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -65,7 +65,9 @@ class RewardsNotForeseen(Rule):
             median(run["train/metrics/td_error_mean"], 0.3),
             part(run["train/roll/reward_std"]),
         )
-        if len(spreads) < 2 * FEWEST or done(run):
+        if len(spreads) < 2 * FEWEST:
+            raise TooLittle
+        if done(run):
             return None
         usual = float(np.quantile(spreads, 0.75))
         if not (usual > 0 and self.bound("least") < error / usual < self.bound("most")):

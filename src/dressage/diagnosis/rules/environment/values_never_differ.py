@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, part, returns
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.look import FEWEST, NEAREST, part, returns
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -51,7 +51,9 @@ class ValuesNeverDiffer(Rule):
     def check(self, run: RunView) -> Finding | None:
         explained, curve = run["train/metrics/explained_variance"], part(returns(run))
         first, rest = part(explained, 0.0, 0.2), part(explained, 0.2)
-        if min(len(first), len(rest)) < FEWEST or (len(curve) and np.ptp(curve) < 1e-9):
+        if len(first) < NEAREST or len(rest) < FEWEST:
+            raise TooLittle
+        if len(curve) and np.ptp(curve) < 1e-9:
             return None
         shares = [
             float((np.abs(values) < self.bound("explained_variance")).mean())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, beginning, early_spread, median, part, returns
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -67,7 +67,7 @@ class BestEvaluationLost(Rule):
     def check(self, run: RunView) -> Finding | None:
         values = part(run["val/roll/ep_rew_mean"])
         if len(values) < FEWEST:
-            return None
+            raise TooLittle
         best = float(np.sort(values)[-2:].mean())
         last, first = float(np.median(values[-3:])), beginning(run)
         rise = best - (first if run["train/roll/ep_rew_mean"] else float(values.min()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, like, part, returns, size
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -72,7 +72,9 @@ class DataFitsButEvaluationFails(Rule):
         )
         first, last = size(loss, 0.0, 0.25), size(loss, 0.8)
         values = part(earned)
-        if len(values) < FEWEST or not last < self.bound("share") * first:
+        if len(values) < FEWEST:
+            raise TooLittle
+        if not last < self.bound("share") * first:
             return None
         gain = float(np.median(values[-3:]) - values[0])
         if gain > 0.1 * max(abs(float(values[0])), 1e-9):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, early_spread, median, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -55,7 +55,7 @@ class EvaluationOnAnotherScale(Rule):
         curve, held_out = run["train/roll/ep_rew_mean"], run["val/roll/ep_rew_mean"]
         values = part(held_out)
         if len(values) < FEWEST or len(part(curve)) < FEWEST:
-            return None
+            raise TooLittle
         at_same = np.interp(held_out.env_steps, curve.env_steps, curve.values)[
             np.isfinite(held_out.values)
         ]

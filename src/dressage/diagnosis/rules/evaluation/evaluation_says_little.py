@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import FEWEST, median, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -45,7 +45,9 @@ class EvaluationSaysLittle(Rule):
     def check(self, run: RunView) -> Finding | None:
         count = median(run["val/roll/episodes"])
         values = part(run["val/roll/ep_rew_mean"])
-        if len(values) < FEWEST or not 1 <= count < self.bound("episodes"):
+        if len(values) < FEWEST:
+            raise TooLittle
+        if not 1 <= count < self.bound("episodes"):
             return None
         return self.found(
             f"An evaluation has {count:.0f} episodes; at least ten tell policies apart.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import FEWEST, beginning, early_spread, end, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -83,7 +83,7 @@ class EvaluationsEndWhereTrainingBegan(Rule):
         held_out = run["val/roll/ep_rew_mean"]
         first, last = beginning(run), end(held_out)
         if len(part(held_out)) < FEWEST:
-            return None
+            raise TooLittle
         if not last - first <= self.bound("deviations") * early_spread(run):
             return None
         return self.found(

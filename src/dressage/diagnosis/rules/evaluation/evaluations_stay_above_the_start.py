@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import FEWEST, beginning, early_spread, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -58,7 +58,7 @@ class EvaluationsStayAboveTheStart(Rule):
     def check(self, run: RunView) -> Finding | None:
         held_out, bound = part(run["val/roll/ep_rew_mean"]), self.bound("deviations")
         if len(held_out) < FEWEST:
-            return None
+            raise TooLittle
         first, lowest = beginning(run), float(held_out.min())
         if not lowest > first + bound * early_spread(run):
             return None

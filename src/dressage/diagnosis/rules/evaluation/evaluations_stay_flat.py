@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, beginning, early_spread, median, part, returns
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -56,7 +56,7 @@ class EvaluationsStayFlat(Rule):
     def check(self, run: RunView) -> Finding | None:
         held_out, curve = part(run["val/roll/ep_rew_mean"], 0.4), returns(run)
         if len(held_out) < FEWEST:
-            return None
+            raise TooLittle
         level, first, late = float(np.median(held_out)), beginning(run), median(curve, 0.4)
         if not late - first > 1.5 * early_spread(run):
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import median, part, returns, start
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -59,7 +59,7 @@ class TrainingFarBelowEvaluation(Rule):
     def check(self, run: RunView) -> Finding | None:
         curve, held_out = returns(run), part(run["val/roll/ep_rew_mean"], 0.7)
         if len(held_out) < 2 or not curve:
-            return None
+            raise TooLittle
         single = run.episodes.returns[run.episodes.env_steps > 0.85 * run.env_steps]
         single = single[np.isfinite(single)]
         enough = len(single) >= 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, done, median, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -61,7 +61,9 @@ class ActorStaysRandom(Rule):
     def check(self, run: RunView) -> Finding | None:
         entropy = run["train/metrics/entropy"]
         known, late = part(entropy, 0.02), median(entropy, 0.67)
-        if len(known) < 2 * FEWEST or done(run):
+        if len(known) < 2 * FEWEST:
+            raise TooLittle
+        if done(run):
             return None
         highest = float(np.quantile(known, 0.95))
         if not late > highest - self.bound("nats"):

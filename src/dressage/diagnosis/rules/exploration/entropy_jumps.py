@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -51,7 +51,7 @@ class EntropyJumps(Rule):
     def check(self, run: RunView) -> Finding | None:
         late = part(run["train/metrics/entropy"], 0.3)
         if len(late) < FEWEST:
-            return None
+            raise TooLittle
         leap = float(np.std(np.diff(late)))
         if not leap > self.bound("nats"):
             return None

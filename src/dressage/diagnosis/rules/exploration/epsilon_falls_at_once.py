@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -50,7 +50,7 @@ class EpsilonFallsAtOnce(Rule):
         rate = run["train/hp/epsilon"]
         values = part(rate)
         if len(values) < 4 * FEWEST:
-            return None
+            raise TooLittle
         high, low = float(values[0]), float(values.min())
         span = max(rate.env_steps[-1], run.budget or 0.0)
         near = np.flatnonzero(values <= low + 0.1 * max(0.0, 1.0 - low))

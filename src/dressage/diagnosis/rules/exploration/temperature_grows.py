@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import FEWEST, median, part, rises
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -51,7 +51,9 @@ class TemperatureGrows(Rule):
         alpha = run["train/metrics/alpha"]
         values = part(alpha)
         late = median(alpha, 0.9)
-        if len(values) < 2 * FEWEST or not rises(alpha, 0.5):
+        if len(values) < 2 * FEWEST:
+            raise TooLittle
+        if not rises(alpha, 0.5):
             return None
         lowest = max(float(values.min()), 1e-6)
         if not (late > self.bound("alpha") or (late > self.bound("times") * lowest and late > 1.0)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import FEWEST, median, part, start
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -52,7 +52,9 @@ class TemperatureNeverFell(Rule):
     def check(self, run: RunView) -> Finding | None:
         temperature = run["train/metrics/alpha"]
         known, first, late = part(temperature), start(temperature), median(temperature, 0.8)
-        if len(known) < FEWEST or known.min() == known.max() or not first > 0.0:
+        if len(known) < FEWEST:
+            raise TooLittle
+        if known.min() == known.max() or not first > 0.0:
             return None
         if not late > self.bound("share") * first:
             return None

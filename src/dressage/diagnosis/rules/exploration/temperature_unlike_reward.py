@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, median, part, size
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -59,7 +59,9 @@ class TemperatureUnlikeReward(Rule):
         length = max(median(run["train/roll/ep_len_mean"]), 1.0)  # nan stays
         of_all = size(run["train/roll/ep_rew_mean"]) / length
         scale = of_all if math.isnan(spread) else max(spread, mean)
-        if len(alpha) < FEWEST or np.ptp(alpha) > 1e-6 * abs(alpha[0]) or not scale > 0:
+        if len(alpha) < FEWEST:
+            raise TooLittle
+        if np.ptp(alpha) > 1e-6 * abs(alpha[0]) or not scale > 0:
             return None
         ratio = float(alpha[0]) / scale
         if self.bound("low") <= ratio <= self.bound("high"):

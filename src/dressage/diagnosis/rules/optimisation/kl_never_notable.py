@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import FEWEST, SINGLE_STEP, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -55,7 +55,9 @@ class KlNeverNotable(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         known = part(run["train/metrics/kl_divergence"])
-        if len(known) < FEWEST or run.algo in SINGLE_STEP:
+        if len(known) < FEWEST:
+            raise TooLittle
+        if run.algo in SINGLE_STEP:
             return None
         highest = float(known.max())
         if not highest < self.bound("kl"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -47,7 +47,9 @@ class LearningRateGoneEarly(Rule):
     def check(self, run: RunView) -> Finding | None:
         rate = run["train/hp/lr"]
         values = part(rate)
-        if len(values) < 4 * FEWEST or not values.max() > 0:
+        if len(values) < 4 * FEWEST:
+            raise TooLittle
+        if not values.max() > 0:
             return None
         alive = np.flatnonzero(values > self.bound("share") * values.max())
         done = (alive[-1] + 1) / len(values)

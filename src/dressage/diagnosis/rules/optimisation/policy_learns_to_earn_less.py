@@ -14,7 +14,7 @@ from dressage.diagnosis.look import (
     returns,
     start,
 )
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -73,7 +73,9 @@ class PolicyLearnsToEarnLess(Rule):
     def check(self, run: RunView) -> Finding | None:
         curve, kl = returns(run), run["train/metrics/kl_divergence"]
         values, first = part(curve), part(kl, 0.0, 0.07)
-        if len(values) < 4 * FEWEST or not falls(curve, 0.0, 0.7):
+        if len(values) < 4 * FEWEST:
+            raise TooLittle
+        if not falls(curve, 0.0, 0.7):
             return None
         before, late, spread = start(curve), median(curve, 0.6), early_spread(run)
         lowest, height = float(values.min()), float(np.ptp(values))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -61,7 +61,9 @@ class UpdatesMissThePolicy(Rule):
         )
         entropy, step = run["train/metrics/entropy"], self.bound("step")
         known = part(entropy)
-        if len(known) < 2 * FEWEST or not np.array_equal(policy.env_steps, value.env_steps):
+        if len(known) < 2 * FEWEST:
+            raise TooLittle
+        if not np.array_equal(policy.env_steps, value.env_steps):
             return None
         random = np.interp(policy.env_steps, entropy.env_steps, entropy.values)
         open_ = random > self.bound("share") * max(float(known.max()), 0.0)

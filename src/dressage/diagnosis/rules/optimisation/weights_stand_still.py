@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, members
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -51,7 +51,9 @@ class WeightsStandStill(Rule):
         ends = []
         for series in moves.values():
             moving = np.flatnonzero(series.values > self.bound("step"))
-            if len(series.values) < 4 * FEWEST or not len(moving):
+            if len(series.values) < 4 * FEWEST:
+                raise TooLittle
+            if not len(moving):
                 return None
             ends.append((moving[-1] + 1) / len(series.values))
         if not ends or not max(ends) < self.bound("place"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import FEWEST, early_spread, part, returns, start
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.math.summary import change_point, moving_median
 from dressage.runs.view import RunView
 
@@ -60,7 +60,7 @@ class ReturnDropsSuddenly(Rule):
         curve = returns(run)
         values = part(curve, 0.1)
         if len(values) < 6 * FEWEST:
-            return None
+            raise TooLittle
         first, best = start(curve), float(moving_median(values, 5).max())
         peak = int(moving_median(values, 5).argmax())
         split = change_point(values[max(0, peak - len(values) // 3) :])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, early_spread, median, part, returns, worst_at_first
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -83,7 +83,7 @@ class ReturnFellBelowItsStart(Rule):
         curve = returns(run)
         values = part(curve)
         if len(values) < 4 * FEWEST:
-            return None
+            raise TooLittle
         first, late = float(np.median(values[: max(3, len(values) // 20)])), median(curve, 0.7)
         spread = max(early_spread(run), 0.05 * abs(first))
         at_bottom = late <= worst_at_first(run) and late < first - 0.3 * spread

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import beginning, early_spread, median, part, returns, rises
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.math.summary import moving_median
 from dressage.runs.view import RunView
 
@@ -77,7 +77,7 @@ class ReturnFellFromItsBest(Rule):
         series = returns(run)
         values = part(series)
         if len(values) < 20:
-            return None
+            raise TooLittle
         window = max(3, len(values) // 20)
         best = float(moving_median(values, window).max())
         early, late = median(series, 0.0, 0.1), median(series, 0.9)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import beginning, early_spread, median, part, returns
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -125,7 +125,7 @@ class ReturnNeverRose(Rule):
     def check(self, run: RunView) -> Finding | None:
         series = returns(run)
         if len(part(series)) < 10:
-            return None
+            raise TooLittle
         early, late = median(series, 0.0, 0.3), median(series, 0.7)
         bound = self.bound("deviations") * early_spread(run)
         if not late - early <= bound or late - beginning(run) > 2.0 * bound:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import part, returns, rises, slope, solved
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -76,7 +76,9 @@ class ReturnStillRising(Rule):
     def check(self, run: RunView) -> Finding | None:
         series = returns(run)
         whole = part(series)
-        if len(whole) < 10 or not rises(series, 0.75):
+        if len(whole) < 10:
+            raise TooLittle
+        if not rises(series, 0.75):
             return None
         last, height = slope(series, 0.75), float(np.ptp(whole))
         if solved(run):

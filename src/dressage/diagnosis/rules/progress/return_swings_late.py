@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import FEWEST, early_spread, median, part, returns
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.math.summary import moving_median, swings
 from dressage.runs.view import RunView
 
@@ -67,7 +67,7 @@ class ReturnSwingsLate(Rule):
         values = part(curve, 0.5)
         whole = part(curve)
         if len(values) < 4 * FEWEST:
-            return None
+            raise TooLittle
         smooth = moving_median(values, max(3, len(values) // 30))
         first = median(curve, 0.0, 0.1)
         rise = max(float(whole.max()) - first, 1e-12)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import FEWEST, like, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.math.summary import moving_median, swings
 from dressage.runs.view import RunView
 
@@ -50,7 +50,7 @@ class WinRateGoesInCircles(Rule):
         rate = like(run, "win_rate", "winrate", "win_ratio", "wins")
         values = part(rate, 0.3)
         if len(values) < 4 * FEWEST:
-            return None
+            raise TooLittle
         smooth = moving_median(values, 3)
         turns = swings(smooth, self.bound("height"))
         if not turns >= 4:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -73,7 +73,7 @@ class CriticLossHardlyVaries(Rule):
     def check(self, run: RunView) -> Finding | None:
         loss = part(run["train/loss/critic"])
         if len(loss) < 2 * FEWEST:
-            return None
+            raise TooLittle
         highest, usual = float(loss.max()), float(np.median(loss))
         if not highest < self.bound("times") * usual:
             return None

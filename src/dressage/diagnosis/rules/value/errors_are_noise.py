@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -54,7 +54,9 @@ class ErrorsAreNoise(Rule):
     def check(self, run: RunView) -> Finding | None:
         error = part(run["train/metrics/td_error_mean"], 0.02)
         spread, mean = part(run["train/roll/reward_std"]), part(run["train/roll/reward_mean"])
-        if len(error) < 2 * FEWEST or not len(spread) or not len(mean):
+        if len(error) < 2 * FEWEST:
+            raise TooLittle
+        if not len(spread) or not len(mean):
             return None
         deviation = float(np.sqrt(np.mean(spread**2)))
         low, high = (float(q) for q in np.quantile(error, (0.1, 0.9)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dressage.diagnosis.look import FEWEST, done, median, part, value_loss
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -62,7 +62,9 @@ class ErrorsVanish(Rule):
         error = run["train/metrics/td_error_mean"]
         name, loss = ("train/metrics/td_error_mean", error) if error else value_loss(run)
         late, known = median(loss, 0.7), part(loss)
-        if len(known) < 2 * FEWEST or done(run):
+        if len(known) < 2 * FEWEST:
+            raise TooLittle
+        if done(run):
             return None
         if not (late < self.bound("share") * float(known.max()) and late < self.bound("size")):
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, median, part, returns, size
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -61,7 +61,7 @@ class ValuesWithinBounds(Rule):
         target = run["train/roll/return_mean"] if run["train/roll/return_mean"] else returns(run)
         values, targets = part(predicted, 0.1), part(target, 0.1)
         if len(values) < FEWEST or len(targets) < FEWEST:
-            return None
+            raise TooLittle
         level, most = float(np.median(targets)), float(np.abs(values).max())
         usual, bound = float(np.median(np.abs(values))), self.bound("share") * abs(level)
         if not run["train/roll/return_mean"]:  # a return of a whole episode says little of values

@@ -108,7 +108,7 @@ FAULTS = {
         settings("entropy-bonus-too-high", A2C, ent_coef=1.0),
         fitted(
             settings("gamma-too-low", ON_POLICY, gamma=0.2),
-            grid={"gamma": 0.0},  # 0.2 is enough to find the goal
+            grid=None,  # what it learns beside the goal leads to it from afar
         ),
         settings("gamma-too-low", VALUES, gamma=0.1),
         settings("critic-too-weak", ON_POLICY, vf_coef=0.0),

@@ -1,9 +1,9 @@
 """Learns the rates that `dressage diagnose` ships from the training runs, and nothing else.
 
 Hit and false-alarm rates of each rule are counted; rules that only repeat others are not counted
-with. The temperature and the share of healthy runs, the only two other numbers, are those with
-which answers are right, probabilities mean what they say and false alarms are few. All of that is
-chosen with one environment at a time left out of the counts.
+with. Two temperatures and the share of healthy runs, the only other numbers, are those with which
+answers are right, probabilities mean what they say and false alarms are few. All of that is chosen
+with one environment at a time left out of the counts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmarks.faults.silence import silent
 from benchmarks.faults.symptoms import Case, cases, countable, without_recorder
 
 from dressage.diagnosis.diagnose import RATES, shipped_rates
-from dressage.diagnosis.infer import Rates, Seen, likelihoods, ranking, weighed
+from dressage.diagnosis.infer import BARE, Rates, Seen, likelihoods, ranking, weighed
 from dressage.diagnosis.registry import all_rules
 
 COMMAND = "python -m benchmarks.faults learn"
@@ -44,7 +44,7 @@ FALSE_ALARM_COSTS = 5.0  # share of right answers: nobody asks again who cried w
 def counted(cases: Iterable[Case], silenced: Iterable[str] = ()) -> Rates:
     """In environments: runs that are alike count together as one."""
     cases = list(cases)
-    alike = Counter(case.like for case in cases)
+    alike = Counter((case.like, case.kind) for case in cases)
     environments: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     fired: dict[str, dict[str, dict[str, float]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(float))
@@ -53,18 +53,18 @@ def counted(cases: Iterable[Case], silenced: Iterable[str] = ()) -> Rates:
         lambda: defaultdict(lambda: defaultdict(float))
     )
     for case in cases:
-        share = 1.0 / alike[case.like]
-        environments[case.way][case.family] += share
+        share = 1.0 / alike[case.like, case.kind]
+        environments[case.way][case.kind] += share
         for id in case.seen:
-            seen[id][case.way][case.family] += share
+            seen[id][case.way][case.kind] += share
         for id in case.fired:
-            fired[id][case.way][case.family] += share
+            fired[id][case.way][case.kind] += share
     whole = _rounded(environments)
     rules = {}
     for id in sorted(all_rules()):
         lacking = {
-            cause: {family: n - seen[id][cause][family] for family, n in by_family.items()}
-            for cause, by_family in whole.items()
+            cause: {kind: n - seen[id][cause][kind] for kind, n in by_kind.items()}
+            for cause, by_kind in whole.items()
         }
         rules[id] = Seen(_rounded(fired[id]), _rounded(lacking))
     return Rates(whole, rules, frozenset(silenced))
@@ -73,10 +73,10 @@ def counted(cases: Iterable[Case], silenced: Iterable[str] = ()) -> Rates:
 def _rounded(counts: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
     """Without what is nothing, in order."""
     kept = {
-        cause: {family: round(n, 3) for family, n in sorted(by_family.items()) if round(n, 3)}
-        for cause, by_family in sorted(counts.items())
+        cause: {kind: round(n, 3) for kind, n in sorted(by_kind.items()) if round(n, 3)}
+        for cause, by_kind in sorted(counts.items())
     }
-    return {cause: by_family for cause, by_family in kept.items() if by_family}
+    return {cause: by_kind for cause, by_kind in kept.items() if by_kind}
 
 
 def without_own(cases: Sequence[Case], silenced: Iterable[str] = ()) -> Callable[[Case], Rates]:
@@ -97,7 +97,7 @@ def left_out(cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> list[
             [rules[id] for id in case.seen],
             case.fired,
             case.possible,
-            case.family,
+            case.kind,
             rates_for(case),
         )
         for case in cases
@@ -109,15 +109,23 @@ def chosen(
 ) -> Rates:
     """The temperature and the share of healthy runs with which most is won on environments that
     were left out: answers that are right, among one and among three, less what they are wrong
-    about themselves (the calibration error), less what false alarms cost.
+    about themselves (the calibration error), less what false alarms cost; then the temperature of
+    bare logs, in the same way.
 
-    `cases`: with the config, and without it; one pair of numbers serves both. `rates_for`: those
-    that a case's own environment had no part in.
+    `cases`: with the config, and without it; the same numbers serve both. `rates_for`: those that a
+    case's own environment had no part in.
     """
     told = [list(zip(each, left_out(each, rates_for), strict=True)) for each in cases]
+    split = {
+        bare: [[pair for pair in each if pair[0].kind.endswith(BARE) == bare] for each in told]
+        for bare in (False, True)
+    }
 
-    def won(rates: Rates) -> float:
-        answers = [[answer(case, weighed(s, rates)) for case, s in each] for each in told]
+    def won(rates: Rates, bare: bool) -> float:
+        answers = [
+            [answer(case, weighed(scores, case.kind, rates)) for case, scores in each]
+            for each in split[bare]
+        ]
         return sum(
             share(each, "top 1")
             + share(each, "top 3")
@@ -126,8 +134,15 @@ def chosen(
             for each in answers
         )
 
-    tried = product(TEMPERATURES, HEALTHY_SHARES)
-    return max((replace(counts, temperature=t, healthy=h) for t, h in tried), key=won)
+    tried = [
+        replace(counts, temperature=t, temperature_bare=t, healthy=h)
+        for t, h in product(TEMPERATURES, HEALTHY_SHARES)
+    ]
+    best = max(tried, key=lambda rates: won(rates, False))
+    if not all(split[True]):
+        return best
+    tried = [replace(best, temperature_bare=t) for t in TEMPERATURES]
+    return max(tried, key=lambda rates: won(rates, True))
 
 
 def learn(cases: Sequence[Sequence[Case]], counting: Sequence[Case], path: Path = RATES) -> Rates:
@@ -147,7 +162,8 @@ def learn_shipped() -> str:
     plain = list(map(without_recorder, runs))
     rates = learn([cases(plain, True), cases(plain, False)], countable(runs))
     return (
-        f"{len(runs)} runs: temperature {rates.temperature:g}, healthy {rates.healthy:g}, "
+        f"{len(runs)} runs: temperature {rates.temperature:g}, of bare logs "
+        f"{rates.temperature_bare:g}, healthy {rates.healthy:g}, "
         f"not counted: {', '.join(sorted(rates.silent)) or 'none'}; "
         f"written to {RATES.name}"
     )
@@ -161,7 +177,7 @@ def misses(with_config: bool) -> str:
     rates_for = without_own(countable(runs), told.silent)
     lines = []
     for case, scores in zip(given, left_out(given, rates_for), strict=True):
-        chances = weighed(scores, told)
+        chances = weighed(scores, case.kind, told)
         named = ranking(chances)[:4]
         if named[0] not in case.right:
             said = ", ".join(f"{cause} {chances[cause]:.2f}" for cause in named)
@@ -190,6 +206,7 @@ def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:
         "command": COMMAND,
         "settings": sorted({case.label["setting"] for case in cases}),
         "temperature": rates.temperature,
+        "temperature_bare": rates.temperature_bare,
         "healthy": rates.healthy,
         "silent": sorted(rates.silent),
         "runs": len(cases),

@@ -21,7 +21,7 @@ def contributions(cases: Sequence[Case], rates: Rates) -> dict[str, tuple[float,
     """What top 1 and the mean probability of the right answers lose without each rule."""
     rules = all_rules()
     whole = [
-        likelihoods([rules[id] for id in case.seen], case.fired, case.possible, case.family, rates)
+        likelihoods([rules[id] for id in case.seen], case.fired, case.possible, case.kind, rates)
         for case in cases
     ]
 
@@ -29,9 +29,9 @@ def contributions(cases: Sequence[Case], rates: Rates) -> dict[str, tuple[float,
         tops, masses = [], []
         for case, scores in zip(cases, whole, strict=True):
             if without in case.seen:
-                own = likelihoods([rules[without]], case.fired, case.possible, case.family, rates)
+                own = likelihoods([rules[without]], case.fired, case.possible, case.kind, rates)
                 scores = {cause: score - own[cause] for cause, score in scores.items()}
-            given = weighed(scores, rates)
+            given = weighed(scores, case.kind, rates)
             tops.append(ranking(given)[0] in case.right)
             masses.append(sum(given.get(cause, 0.0) for cause in case.right))
         return float(np.mean(tops)), float(np.mean(masses))

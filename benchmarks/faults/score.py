@@ -54,9 +54,7 @@ def answered(cases: Sequence[Case], rates: Rates) -> list[Answer]:
     return [
         answer(
             case,
-            posterior(
-                [rules[id] for id in case.seen], case.fired, case.possible, case.family, rates
-            ),
+            posterior([rules[id] for id in case.seen], case.fired, case.possible, case.kind, rates),
         )
         for case in cases
     ]

@@ -33,7 +33,9 @@ class Runs:
         self.healthy = np.array([case.truth == HEALTHY for case in cases])
         alike = Counter(case.like for case in cases)
         self.weight = np.array([1.0 / alike[case.like] for case in cases])
-        prior = [self._logs(weighed(self._zero(case), rates_for(case))) for case in cases]
+        prior = [
+            self._logs(weighed(self._zero(case), case.kind, rates_for(case))) for case in cases
+        ]
         self.total: Floats = np.array(prior, np.float32)
         self.at: dict[str, npt.NDArray[np.int64]] = {}
         self.adds: dict[str, Floats] = {}
@@ -44,14 +46,14 @@ class Runs:
         for id, at in cases_of.items():
             rows = []
             for i in at:
-                logs = rates_for(cases[i]).logs(rules[id], cases[i].family)
+                logs = rates_for(cases[i]).logs(rules[id], cases[i].kind)
                 rows.append([logs[a][id not in cases[i].fired] for a in ANSWERS])
             self.at[id], self.adds[id] = np.array(at), np.array(rows, np.float32)
             self.total[self.at[id]] += self.adds[id]
 
     @staticmethod
     def _zero(case: Case) -> dict[str, float]:
-        return likelihoods([], (), case.possible, case.family, Rates())
+        return likelihoods([], (), case.possible, case.kind, Rates())
 
     @staticmethod
     def _logs(prior: dict[str, float]) -> list[float]:

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.faults.accepted import accepted
 from benchmarks.faults.store import Stored
 
-from dressage.diagnosis.infer import HEALTHY
+from dressage.diagnosis.infer import BARE, HEALTHY, kind_of
 from dressage.diagnosis.possible import possible_causes
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Rule
@@ -30,11 +30,15 @@ class Case:
     """One run as inference gets it, with the answers that count as right."""
 
     label: dict[str, Any]
-    family: str
+    kind: str  # of log: `dressage.diagnosis.infer.kind_of` it
     possible: tuple[str, ...]  # causes that such a run can have
     seen: frozenset[str]  # rules that could be looked for
     fired: frozenset[str]
     right: frozenset[str]
+
+    @property
+    def family(self) -> str:
+        return self.kind.removesuffix(BARE)
 
     @property
     def truth(self) -> str:
@@ -68,7 +72,7 @@ def case(stored: Stored, with_config: bool) -> Case:
     seen = frozenset(id for id, (could, _) in looked.items() if could)
     fired = frozenset(id for id, (_, found) in looked.items() if found is not None)
     possible = tuple(possible_causes(view))
-    return Case(stored.label, view.family, possible, seen, fired, right(stored.label))
+    return Case(stored.label, kind_of(view), possible, seen, fired, right(stored.label))
 
 
 def right(label: Mapping[str, Any]) -> frozenset[str]:
@@ -133,16 +137,18 @@ def recorded(runs: Iterable[Stored]) -> list[Stored]:
 
 
 def countable(runs: Iterable[Stored]) -> list[Case]:
-    """With the config and all that was logged, and rules that stand in for others as they are seen
-    where those are not: in what SB3 logs."""
+    """What rates are counted on. Every run with its config and all that was logged, and rules that
+    stand in for others as they are seen where those are not, in what SB3 logs; and runs of SB3 once
+    more as the bare logs that their users have."""
+    instead = frozenset(id for id, rule in all_rules().items() if rule.stands_in)
     found = []
     for run in runs:
-        whole, seldom = case(run, True), case(as_sb3(without_recorder(run)), True)
-        instead = frozenset(id for id, rule in all_rules().items() if rule.stands_in)
-        seen, fired = whole.seen - instead, whole.fired - instead
-        found.append(
-            replace(whole, seen=seen | seldom.seen & instead, fired=fired | seldom.fired & instead)
-        )
+        whole, little = case(run, True), case(as_sb3(without_recorder(run)), True)
+        seen = whole.seen - instead | little.seen & instead
+        fired = whole.fired - instead | little.fired & instead
+        found.append(replace(whole, kind=whole.family, seen=seen, fired=fired))
+        if run.label["library"] == "sb3":
+            found.append(little)
     return found
 
 

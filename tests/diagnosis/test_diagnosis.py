@@ -15,7 +15,17 @@ import dressage
 from dressage.diagnosis import diagnose as diagnosis
 from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.diagnose import RankedCause, diagnose
-from dressage.diagnosis.infer import HEALTHY, STRENGTH, Rates, Seen, likelihoods, posterior
+from dressage.diagnosis.infer import (
+    BARE,
+    HEALTHY,
+    OF_FAMILY,
+    STRENGTH,
+    Rates,
+    Seen,
+    likelihoods,
+    posterior,
+    weighed,
+)
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView, Series
 
@@ -50,6 +60,23 @@ def test_labelled_runs_outweigh_what_a_rule_expects() -> None:
     assert rates.chance(rule, "lr-too-high") == pytest.approx(overall)
     assert rates.chance(rule, "lr-too-high", "on-policy") == pytest.approx(4 * overall / 52)
     assert Rates().chance(rule, "lr-too-high") == pytest.approx(rule.expected["lr-too-high"])
+
+
+def test_bare_logs_have_rates_of_their_own_shrunk_to_their_family() -> None:
+    rule = all_rules()["OPT001"]
+    counts = {"lr-too-high": {"on-policy": 10.0, "on-policy" + BARE: 6.0}}
+    rates = Rates(counts, {"OPT001": Seen(fired={"lr-too-high": {"on-policy": 10.0}})})
+    whole = rates.chance(rule, "lr-too-high", "on-policy")
+    assert whole > 0.85  # and the bare ones, in which it never fired, are not counted in it
+    bare = rates.chance(rule, "lr-too-high", "on-policy" + BARE)
+    assert bare == pytest.approx(OF_FAMILY * whole / (6.0 + OF_FAMILY))
+
+
+def test_bare_logs_have_a_temperature_of_their_own() -> None:
+    rates = Rates(temperature=1.0, temperature_bare=4.0)
+    scores = {HEALTHY: -1.0, "lr-too-high": 3.0}
+    sure = weighed(scores, "on-policy", rates)["lr-too-high"]
+    assert weighed(scores, "on-policy" + BARE, rates)["lr-too-high"] < sure
 
 
 def test_arithmetic_is_counted_for_the_causes_that_it_names() -> None:

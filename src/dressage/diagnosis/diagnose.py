@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from dressage.diagnosis.infer import HEALTHY, Rates, posterior, ranking, separating
+from dressage.diagnosis.infer import HEALTHY, Rates, kind_of, posterior, ranking, separating
 from dressage.diagnosis.look import FEWEST, median, part, returns, thin
 from dressage.diagnosis.possible import possible_causes
 from dressage.diagnosis.prescriptions import MOST, Prescription, prescribe, tuned
@@ -157,7 +157,7 @@ def look_at(run: RunView, rates: Rates) -> Looked:
             seen.append(rule)
         if found is not None:
             findings[rule.id] = found
-    chances = posterior(seen, findings, possible_causes(run), run.family, rates)
+    chances = posterior(seen, findings, possible_causes(run), kind_of(run), rates)
     return Looked(seen, findings, chances, failed)
 
 
@@ -235,7 +235,7 @@ def _ranked(
             hidden = [rule for rule in all_rules().values() if rule not in seen]
             separates = [
                 f"{rule.name} ({', '.join(rule.needs or rule.settings)})"
-                for rule, _ in separating((id, rival[0]), hidden, run.family, shipped_rates())[:3]
+                for rule, _ in separating((id, rival[0]), hidden, kind_of(run), shipped_rates())[:3]
                 if run.family in rule.families
             ]
             if not probes:

@@ -14,6 +14,10 @@ towards what each rule expects, so that a cause with few runs is not judged by t
 A cause may show in more ways than one: a reward of the wrong sign, in the log or hidden from it by
 a wrapper outside of what logs. Each way has rates of its own, and the cause is as likely as its
 ways are on average; rates over both together would fit neither.
+
+Logs without gradient norms are *bare*: what most libraries write. Rows are fewer there and means
+are taken otherwise, so their rates are counted apart and shrunk to those of all logs, and as little
+tells causes apart they have a temperature of their own.
 """
 
 from __future__ import annotations
@@ -25,19 +29,23 @@ from functools import cached_property
 from typing import Any
 
 from dressage.diagnosis.causes import CAUSES
-from dressage.diagnosis.rule import Rule
+from dressage.diagnosis.rule import GRADIENTS, Rule
+from dressage.runs.uses import first_of
+from dressage.runs.view import RunView
 
 HEALTHY = "healthy"
 STRENGTH = 8.0  # environments that a rule's own expectation counts as
 OTHER_WAY = 2.0  # the same of another way to show, of which rules expect little
 OF_ALL = 4.0  # of one family of algorithms: that the rate over all families counts as
+OF_FAMILY = 4.0  # of bare logs: that the rate of the family counts as
+BARE = ", bare"  # behind a family: its logs without gradient norms
 FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
 RAREST = 1e-3  # the smallest chance of a symptom; few environments were seen
 RAREST_SETTING = 1e-4  # of a setting far outside its range, which is hardly ever healthy
 QUIET = 0.4  # below a half: few metrics (SB3 logs few) leave healthy runs in some doubt
 NO_FAULT_NEAR = 1.5  # times the likeliest fault (chosen on training environments left out)
 UNPROVEN = 0.1  # prior of a cause without labelled runs, beside one that has some
-Count = Mapping[str, Mapping[str, float]]  # cause -> family -> environments
+Count = Mapping[str, Mapping[str, float]]  # cause -> family, and its bare logs -> environments
 
 
 @dataclass(frozen=True)
@@ -57,8 +65,9 @@ class Rates:
     environments: Count = field(default_factory=dict)
     rules: Mapping[str, Seen] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()  # rules that are shown and not counted: others say it too
-    # The two numbers are chosen on labelled runs of training: python -m benchmarks.faults learn
+    # These numbers are chosen on labelled runs of training: python -m benchmarks.faults learn
     temperature: float = 1.0
+    temperature_bare: float = 1.0
     healthy: float = 0.5  # share of runs, before anything is seen, without a fault
 
     def counted(self, rule: str, cause: str) -> tuple[Mapping[str, float], dict[str, float]]:
@@ -72,9 +81,10 @@ class Rates:
         seen = {family: n - unseen.get(family, 0.0) for family, n in everywhere.items()}
         return told.fired.get(cause, {}), seen
 
-    def chance(self, rule: Rule, cause: str, family: str = "unknown") -> float:
+    def chance(self, rule: Rule, cause: str, kind: str = "unknown") -> float:
         """P(rule fires | cause), where it can be seen: counted in the family, shrunk to the rate
-        over all families, and that to what the rule expects.
+        over all families, and that to what the rule expects. `kind`: the family, and whether the
+        log is bare.
 
         Rules of arithmetic are counted for the causes that they name alone: labelled runs of other
         causes have such a setting because it makes their fault hurt (a schedule that begins anew
@@ -87,19 +97,23 @@ class Rates:
         if not seen:
             return expected
         weight = OTHER_WAY if other_way else STRENGTH
-        overall = (sum(fired.values()) + weight * expected) / (sum(seen.values()) + weight)
-        return (fired.get(family, 0.0) + OF_ALL * overall) / (seen.get(family, 0.0) + OF_ALL)
+        overall = (of_all(fired) + weight * expected) / (of_all(seen) + weight)
+        family = kind.removesuffix(BARE)
+        rate = (fired.get(family, 0.0) + OF_ALL * overall) / (seen.get(family, 0.0) + OF_ALL)
+        if family == kind:
+            return rate
+        return (fired.get(kind, 0.0) + OF_FAMILY * rate) / (seen.get(kind, 0.0) + OF_FAMILY)
 
-    def logs(self, rule: Rule, family: str) -> dict[str, tuple[float, float]]:
+    def logs(self, rule: Rule, kind: str) -> dict[str, tuple[float, float]]:
         """By cause: ln P(rule fires | cause), and of its staying quiet; worked out once, and for
         causes that nothing is known of all at once."""
-        if (rule.id, family) not in self._logs:
+        if (rule.id, kind) not in self._logs:
             known = {HEALTHY, *rule.expected, *self.environments}
             least = RAREST_SETTING if rule.arithmetic else RAREST
             found = dict.fromkeys(CAUSES, _logs(rule.elsewhere, least))
-            found |= {cause: _logs(self.chance(rule, cause, family), least) for cause in known}
-            self._logs[rule.id, family] = found
-        return self._logs[rule.id, family]
+            found |= {cause: _logs(self.chance(rule, cause, kind), least) for cause in known}
+            self._logs[rule.id, kind] = found
+        return self._logs[rule.id, kind]
 
     def ways(self, cause: str) -> list[str]:
         """In which a cause shows: as itself, and as labelled runs have shown it otherwise."""
@@ -127,8 +141,19 @@ class Rates:
             rules,
             frozenset(data["silent"]),
             float(data["temperature"]),
+            float(data["temperature_bare"]),
             float(data["healthy"]),
         )
+
+
+def kind_of(run: RunView) -> str:
+    """The family of a run's algorithm, and whether its log is bare."""
+    return run.family + BARE * (first_of(GRADIENTS, run.series) is None)
+
+
+def of_all(counts: Mapping[str, float]) -> float:
+    """Over all families; bare logs are counted in their families too."""
+    return sum(n for kind, n in counts.items() if not kind.endswith(BARE))
 
 
 def _logs(chance: float, least: float) -> tuple[float, float]:
@@ -141,7 +166,7 @@ def likelihoods(
     rules: Iterable[Rule],
     fired: Collection[str],
     possible: Iterable[str],
-    family: str,
+    kind: str,
     rates: Rates,
 ) -> dict[str, float]:
     """ln P(what was seen | cause) for every cause that the run can have, and for `HEALTHY`."""
@@ -150,7 +175,7 @@ def likelihoods(
     for rule in rules:
         if rule.id in rates.silent:
             continue
-        logs, quiet = rates.logs(rule, family), rule.id not in fired
+        logs, quiet = rates.logs(rule, kind), rule.id not in fired
         for way in scores:
             scores[way] += logs[way][quiet]
     return {cause: _mean([scores[way] for way in those]) for cause, those in ways.items()}
@@ -166,17 +191,17 @@ def posterior(
     rules: Iterable[Rule],
     fired: Collection[str],
     possible: Iterable[str],
-    family: str,
+    kind: str,
     rates: Rates,
 ) -> dict[str, float]:
     """Probabilities of the possible causes, and of `HEALTHY`, largest first.
 
-    `rules`: those that could see the run; `fired`: the ids of those that did.
+    `rules`: those that could see the run; `fired`: the ids of those that did; `kind`: `kind_of` it.
     """
-    return weighed(likelihoods(rules, fired, possible, family, rates), rates)
+    return weighed(likelihoods(rules, fired, possible, kind, rates), kind, rates)
 
 
-def weighed(scores: Mapping[str, float], rates: Rates) -> dict[str, float]:
+def weighed(scores: Mapping[str, float], kind: str, rates: Rates) -> dict[str, float]:
     """Likelihoods tempered and times the priors, made to sum to one, largest first."""
     known = rates.environments
     weights = {
@@ -188,7 +213,8 @@ def weighed(scores: Mapping[str, float], rates: Rates) -> dict[str, float]:
     prior = {HEALTHY: rates.healthy} | {
         cause: (1.0 - rates.healthy) * weight / total for cause, weight in weights.items()
     }
-    logs = {c: math.log(prior[c]) + score / rates.temperature for c, score in scores.items()}
+    temperature = rates.temperature_bare if kind.endswith(BARE) else rates.temperature
+    logs = {c: math.log(prior[c]) + score / temperature for c, score in scores.items()}
     highest = max(logs.values())
     shares = {cause: math.exp(value - highest) for cause, value in logs.items()}
     total = sum(shares.values())
@@ -207,11 +233,11 @@ def ranking(chances: Mapping[str, float]) -> list[str]:
 
 
 def separating(
-    leaders: tuple[str, str], rules: Iterable[Rule], family: str, rates: Rates
+    leaders: tuple[str, str], rules: Iterable[Rule], kind: str, rates: Rates
 ) -> list[tuple[Rule, float]]:
     """Rules that would tell two causes apart, best first, by how differently they fire."""
     a, b = leaders
     apart = [
-        (rule, abs(rates.chance(rule, a, family) - rates.chance(rule, b, family))) for rule in rules
+        (rule, abs(rates.chance(rule, a, kind) - rates.chance(rule, b, kind))) for rule in rules
     ]
     return sorted((pair for pair in apart if pair[1] >= 0.2), key=lambda pair: -pair[1])

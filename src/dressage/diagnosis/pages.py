@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.diagnose import shipped_rates
-from dressage.diagnosis.infer import HEALTHY
+from dressage.diagnosis.infer import HEALTHY, of_all
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Rule
 
@@ -56,7 +56,7 @@ class RulePage:
         rates = shipped_rates()
         counted = {cause: rates.counted(self.rule.id, cause) for cause in rates.environments}
         return {
-            cause: (sum(fired.values()), sum(seen.values()))
+            cause: (of_all(fired), of_all(seen))
             for cause, (fired, seen) in counted.items()
             if any(seen.values())
         }

@@ -163,9 +163,11 @@ def falls(series: Series, begin: float = 0.0, end: float = 1.0, p: float = 0.01)
 
 
 def start(series: Series) -> float:
-    """The median of the first three finite values; NaN of none."""
-    values = series.values[np.isfinite(series.values)][:3]
-    return float(np.median(values)) if len(values) else math.nan
+    """The median of the first three finite values, of short logs the first, since the third may be
+    far from the start; NaN of none."""
+    values = series.values[np.isfinite(series.values)]
+    first = values[: NEAREST if len(values) >= FEW_MEANS else 1]
+    return float(np.median(first)) if len(first) else math.nan
 
 
 def end(series: Series) -> float:

@@ -53,6 +53,7 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="dqn", buffer_age=STEPS + 500),
         view(algo="dqn", buffer_age=STEPS / 2),
     ),
+    "DAT032": (view(updates=STEPS % 20_000), view(updates=STEPS / 20)),
     "DAT031": (
         view(
             algo="ddpg",

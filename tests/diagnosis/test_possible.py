@@ -158,3 +158,12 @@ def test_evaluations_that_agree_with_training_are_no_cause(share: float, blamed:
     found = possible_causes(view)
     assert ("normaliser-mismatch" in found) == blamed
     assert ("eval-env-mismatch" in found) == blamed
+
+
+def test_sb3_logs_the_range_of_values_if_there_is_one() -> None:
+    view, steps = run("ppo", library="sb3"), np.arange(10.0)
+    assert "value-clip-too-tight" in possible_causes(view)  # no row of updates, nothing known
+    view.series["train/loss/value"] = Series(steps, np.ones(10))
+    assert "value-clip-too-tight" not in possible_causes(view)
+    view.series["train/hp/clip_range_vf"] = Series(steps, np.full(10, 0.2))
+    assert "value-clip-too-tight" in possible_causes(view)

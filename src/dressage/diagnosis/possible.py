@@ -149,6 +149,9 @@ def _ruled_out(cause: str, run: RunView) -> bool:
     match cause:
         case "optimizer-choice":
             return run.config.get("optimizer") in WORKING_OPTIMIZERS
+        case "value-clip-too-tight":  # SB3 logs the range if there is one
+            logged = run["train/loss/value"] and not run["train/hp/clip_range_vf"]
+            return run.library == "sb3" and bool(logged)
         case "value-lr-mismatch":
             return run.library in ONE_RATE
         case "network-too-small":

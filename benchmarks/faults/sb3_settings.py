@@ -106,9 +106,8 @@ SETTINGS = {
              "ent_coef": 0.01}, 8,
         ),
         Sb3Setting(
-            "sb3-follow-a2c", "train", "A2C", FOLLOW, 24_000,
-            {"n_steps": 20, "gamma": 0.95, "gae_lambda": 0.9, "learning_rate": [2e-3, 0.0],
-             "policy_kwargs": {"log_std_init": -0.5}}, 8,
+            "sb3-follow-a2c", "train", "A2C", FOLLOW, 40_000,
+            {"n_steps": 20, "gamma": 0.95, "gae_lambda": 0.9, "learning_rate": [2e-3, 0.0]}, 16,
         ),
         Sb3Setting(
             "sb3-grid-dqn", "train", "DQN", GRID, 6_000,
@@ -144,7 +143,7 @@ SETTINGS = {
         ),
         Sb3Setting(
             "sb3-follow-td3", "train", "TD3", FOLLOW, 5_000,
-            {**OFF, "learning_rate": 1e-3, "gamma": 0.9, "train_freq": 2, "noise": 0.2,
+            {**OFF, "learning_rate": 1e-3, "gamma": 0.9, "train_freq": 1, "noise": 0.2,
              "learning_starts": 500},
         ),
     )

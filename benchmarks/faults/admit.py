@@ -51,7 +51,9 @@ def _verdict(
     key: tuple[str, str, int], group: list[store.Stored], clean: list[store.Stored]
 ) -> Verdict:
     variant, setting, severity = key
-    measure: Measure = FAULTS[variant].measure if variant in FAULTS else "final"
+    # SB3's variants are named after the algorithm, and measured as ours are
+    like = FAULTS.get(variant) or FAULTS.get(variant.partition(".")[0])
+    measure: Measure = like.measure if like else "final"
     name = "final" if measure == "crash" else measure
     faulty = _values(group, name)
     healthy = _values(clean, "val" if measure == "played" else name)

@@ -24,6 +24,7 @@ from dressage.diagnosis.infer import (
     Seen,
     likelihoods,
     posterior,
+    ranking,
     weighed,
 )
 from dressage.diagnosis.registry import all_rules
@@ -165,3 +166,10 @@ def test_the_same_change_is_asked_for_once() -> None:
     assert [(change.cause, change.patch) for change in asked] == [
         ("updates-too-few", {"train_freq": 1})
     ]
+
+
+def test_a_run_that_surely_has_one_of_many_faults_is_not_called_healthy() -> None:
+    many = {f"fault-{i}": 0.04 for i in range(23)}
+    assert ranking({HEALTHY: 0.08, **many})[0] != HEALTHY
+    few = {f"fault-{i}": 0.07 for i in range(10)}
+    assert ranking({HEALTHY: 0.3, **few})[0] == HEALTHY

@@ -43,6 +43,7 @@ FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
 RAREST = 1e-3  # the smallest chance of a symptom; few environments were seen
 RAREST_SETTING = 1e-4  # of a setting far outside its range, which is hardly ever healthy
 QUIET = 0.4  # below a half: few metrics (SB3 logs few) leave healthy runs in some doubt
+SCARCE = 0.25  # below, nothing is called healthy, however many faults share the rest
 NO_FAULT_NEAR = 1.5  # times the likeliest fault (chosen on training environments left out)
 UNPROVEN = 0.1  # prior of a cause without labelled runs, beside one that has some
 Count = Mapping[str, Mapping[str, float]]  # cause -> family, and its bare logs -> environments
@@ -224,11 +225,11 @@ def weighed(scores: Mapping[str, float], kind: str, rates: Rates) -> dict[str, f
 
 def ranking(chances: Mapping[str, float]) -> list[str]:
     """The answers in order. `HEALTHY` is the first where its probability is `QUIET` or more, about
-    that of all faults together, or where no single fault comes near it; and the last where it is
-    not: a run that surely has a fault may have one of several."""
+    that of all faults together, or `SCARCE` or more where no single fault comes near it; and the
+    last where it is not: a run that surely has a fault may have one of several."""
     faults = [cause for cause in chances if cause != HEALTHY]
     likeliest = max((chances[cause] for cause in faults), default=0.0)
-    quiet = chances[HEALTHY] >= min(QUIET, NO_FAULT_NEAR * likeliest)
+    quiet = chances[HEALTHY] >= min(QUIET, max(SCARCE, NO_FAULT_NEAR * likeliest))
     return [HEALTHY, *faults] if quiet else [*faults, HEALTHY]
 
 

@@ -53,9 +53,12 @@ def n_step_ahead(
     length = counted.sum(axis=1)
     last = rows + length - 1
     terminated = ring.take("terminated", last, envs)
-    powers = (gamma**steps).astype(np.float32)
+    # In double and rounded once: a product of matrices adds floats in an order of the machine's,
+    # and the C engine in its own.
+    powers = (gamma**steps).astype(np.float32).astype(np.float64)
+    total = (reward.astype(np.float64) @ powers).astype(np.float32)
     discount: Any = (gamma**length).astype(np.float32) * ~terminated
-    return Ahead(reward @ powers, discount, terminated, ring.take("truncated", last, envs), last)
+    return Ahead(total, discount, terminated, ring.take("truncated", last, envs), last)
 
 
 def discounted_ahead(

@@ -26,16 +26,16 @@ static float scaled(const replay *r, float reward) {
 }
 
 void replay_ahead(const replay *r, drawn *d) {
-    float reward = 0;
-    double power = 1; /* gamma^k */
+    double reward = 0; /* of floats: rounded once, as in Python, in whatever order that adds */
+    double power = 1;  /* gamma^k */
     for (int64_t k = 0;; k++) {
         const int64_t place = replay_place(r, d->row + k, d->env);
-        reward += scaled(r, r->reward[place]) * (float)power;
+        reward += (double)scaled(r, r->reward[place]) * (double)(float)power;
         power *= r->gamma;
         const bool over = r->terminated[place] || r->truncated[place];
         if (!over && k + 1 < r->n_step && d->row + k + 1 < r->high) continue;
         d->last = d->row + k;
-        d->reward = (real)reward;
+        d->reward = (real)(float)reward;
         d->discount = r->terminated[place] ? 0 : (real)(float)power;
         return;
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, beginning, early_spread, part
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.look import NEAREST, beginning, early_spread, part
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
 
@@ -61,7 +61,9 @@ class EvaluationsAreAlike(Rule):
 
     def check(self, run: RunView) -> Finding | None:
         late, usual = part(run["val/roll/ep_rew_mean"], 0.5), early_spread(run)
-        if len(late) < FEWEST - 1 or not usual > 0.0:
+        if len(late) < NEAREST:
+            raise TooLittle
+        if not usual > 0.0:
             return None
         deviation, gain = float(np.std(late)), float(np.median(late)) - beginning(run)
         if not (deviation < self.bound("spread") * usual and gain < self.bound("gain") * usual):

@@ -17,7 +17,7 @@ class EvaluationsStayAboveTheStart(Rule):
         The lowest evaluation beside the first returns of training.
 
     Threshold and source
-        A spread of single episodes above them (our labelled runs, 2026-11-17: two of three healthy
+        A spread of single episodes above them (our labelled runs, 2026-11-17: three of five healthy
         runs, one in six of the others).
 
     Prescription

@@ -1,4 +1,5 @@
-"""A fault enters only if it hurts: the gap to its clean twin, beside how much seeds differ."""
+"""A fault enters only if it hurts: the gap to its clean twin, beside how much seeds differ. A clean
+run enters only if it learned: a seed that failed by itself is neither healthy nor of a known cause."""
 
 from __future__ import annotations
 
@@ -14,9 +15,11 @@ from benchmarks.faults.fault import Measure
 from benchmarks.faults.faults import FAULTS
 
 RESULTS = Path(__file__).parents[1] / "results" / "faults"
+RETURN = "train/roll/ep_rew_mean"
 DEVIATIONS = 3.0
 FLOOR = 0.02  # of the clean return: the least that seeds are taken to differ by
 FEWEST_SEEDS = 2
+HALF_WAY = 0.5  # from where its twins began to where their median ended: less is a failure
 SLOWER = 1.5  # ratio of speeds; a machine that does other things too makes less than that
 
 
@@ -35,16 +38,39 @@ class Verdict:
 
 def verdicts(runs: Iterable[store.Stored]) -> dict[tuple[str, str, int], Verdict]:
     """By variant, setting and severity; of faults and of harmless variations."""
+    runs = [run for run in runs if not run.outcome.get("failed")]
+    unlearned = {run.label["key"] for run in did_not_learn(runs)}
     groups: dict[tuple[str, str, int], list[store.Stored]] = defaultdict(list)
     for run in runs:
-        if not run.outcome.get("failed"):
-            label = run.label
+        label = run.label
+        if label["key"] not in unlearned:
             groups[label["variant"], label["setting"], label["severity"]].append(run)
     return {
         key: _verdict(key, group, groups[("clean", key[1], 0)])
         for key, group in groups.items()
         if key[0] != "clean" and groups.get(("clean", key[1], 0))
     }
+
+
+def did_not_learn(runs: Iterable[store.Stored]) -> list[store.Stored]:
+    """Clean runs that ended more than three deviations below the median of their twins (the
+    deviation by the median, which a failure does not move) and made less than half of their way."""
+    twins: dict[str, list[store.Stored]] = defaultdict(list)
+    for run in runs:
+        if run.label["kind"] == "clean" and run.outcome.get("final") is not None:
+            twins[run.label["setting"]].append(run)
+    failed = []
+    for group in twins.values():
+        finals = np.array(_values(group, "final"))
+        usual = float(np.median(finals))
+        spread = 1.4826 * float(np.median(np.abs(finals - usual)))
+        deviation = max(spread, FLOOR * abs(usual), 1e-9)
+        starts = [float(s.values[0]) for run in group if (s := run.view[RETURN])]
+        least = usual - DEVIATIONS * deviation
+        if starts:
+            least = min(least, usual - (1 - HALF_WAY) * (usual - float(np.median(starts))))
+        failed += [run for run, final in zip(group, finals, strict=True) if final < least]
+    return failed
 
 
 def _verdict(
@@ -78,13 +104,14 @@ def _values(runs: Iterable[store.Stored], name: str) -> list[float]:
 
 
 def admitted(runs: Iterable[store.Stored]) -> list[store.Stored]:
-    """What is scored: clean and harmless runs, and the faults that hurt."""
+    """What is scored: clean runs that learned, harmless ones, and the faults that hurt."""
     runs = [run for run in runs if not run.outcome.get("failed")]
     found = verdicts(runs)
+    unlearned = {run.label["key"] for run in did_not_learn(runs)}
 
     def enters(run: store.Stored) -> bool:
         if run.label["kind"] == "clean":
-            return True
+            return run.label["key"] not in unlearned
         verdict = found.get((run.label["variant"], run.label["setting"], run.label["severity"]))
         if verdict is None or verdict.hurts is None:
             return False

@@ -297,6 +297,10 @@ def test_a_fault_enters_only_if_it_hurts() -> None:
     names = {one.label["variant"] for one in admit.admitted([*clean, *bad, *mild])}
     assert names == {"clean", "lr-too-low"}
 
+    stuck = run("clean", 3, 20.0)  # a failure by itself: no twin to measure by, and not healthy
+    entered = {one.label["key"] for one in admit.admitted([*clean, stuck, *bad])}
+    assert entered == {f"clean/{n}" for n in range(3)} | {f"lr-too-low/{n}" for n in range(3)}
+
 
 # -- runs of SB3 with the Recorder ---------------------------------------------------------------
 

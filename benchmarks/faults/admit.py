@@ -1,5 +1,8 @@
-"""A fault enters only if it hurts: the gap to its clean twin, beside how much seeds differ. A clean
-run enters only if it learned: a seed that failed by itself is neither healthy nor of a known cause."""
+"""A fault enters only if it hurts: the gap to its clean twin, beside how much seeds differ.
+
+A clean run enters only if it learned: a seed that failed by itself is neither healthy nor of a
+known cause.
+"""
 
 from __future__ import annotations
 

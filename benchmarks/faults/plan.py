@@ -45,12 +45,12 @@ def _in_order() -> Iterator[Job]:
                 yield from (faulty(fault, setting, severity, seed) for seed in range(2))
     for name in SETTINGS:
         yield from (clean(name, seed) for seed in range(healthy_seeds(name)))
-    for severity in (3, 1):
-        yield from _of_training(faults, severity)
     for seed in range(2, SEEDS):
         for fault in faults:
             for setting in first_settings(fault):
                 yield from (faulty(fault, setting, severity, seed) for severity in (2, 3, 1))
+    for severity in (3, 1):
+        yield from _of_training(faults, severity)
     for seed in range(FEWER_SEEDS):
         for fault in faults:
             for setting in fault.settings:

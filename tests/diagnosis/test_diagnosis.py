@@ -80,6 +80,17 @@ def test_bare_logs_have_a_temperature_of_their_own() -> None:
     assert weighed(scores, "on-policy" + BARE, rates)["lr-too-high"] < sure
 
 
+def test_before_anything_is_seen_what_hurts_more_environments_of_a_family_is_likelier() -> None:
+    counts = {"lr-too-high": {"on-policy": 8.0}, "gamma-too-low": {"value-based": 8.0}}
+    rates = Rates(counts)
+    scores = {"healthy": 0.0, "lr-too-high": 0.0, "gamma-too-low": 0.0, "reward-noise": 0.0}
+    chances = weighed(scores, "on-policy", rates)
+    assert chances["lr-too-high"] == pytest.approx(3.0 * chances["gamma-too-low"])
+    assert chances["gamma-too-low"] == pytest.approx(10.0 * chances["reward-noise"])
+    either = weighed(scores, "unknown", rates)
+    assert either["lr-too-high"] == pytest.approx(either["gamma-too-low"])
+
+
 def test_arithmetic_is_counted_for_the_causes_that_it_names() -> None:
     """Restarted schedules were made to hurt by a high rate; that rate speaks for itself alone."""
     rule = all_rules()["CFG004"]

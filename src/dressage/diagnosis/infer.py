@@ -9,7 +9,8 @@ explains no longer speaks for the rest: that is what dividing by the sum does. R
 not independent, so their product is too sure of itself; the temperature T, learned on labelled
 runs, makes the probabilities mean what they say, and rules that only repeat others are shown and
 not counted. Rates are counted on labelled runs and shrunk
-towards what each rule expects, so that a cause with few runs is not judged by them alone.
+towards what each rule expects, so that a cause with few runs is not judged by them alone. P(cause)
+grows with the number of environments in which it was seen to hurt such algorithms.
 
 A cause may show in more ways than one: a reward of the wrong sign, in the log or hidden from it by
 a wrapper outside of what logs. Each way has rates of its own, and the cause is as likely as its
@@ -104,6 +105,16 @@ class Rates:
         if family == kind:
             return rate
         return (fired.get(kind, 0.0) + OF_FAMILY * rate) / (seen.get(kind, 0.0) + OF_FAMILY)
+
+    def weight(self, cause: str, kind: str) -> float:
+        """How likely a cause is before anything is seen, beside others: one that was made to hurt
+        algorithms of this family in more environments is the likelier one."""
+        if self.environments and cause not in self.environments:
+            return UNPROVEN
+        counts = [self.environments.get(way, {}) for way in self.ways(cause)]
+        if (family := kind.removesuffix(BARE)) == "unknown":
+            return math.sqrt(1.0 + sum(map(of_all, counts)))
+        return math.sqrt(1.0 + sum(by_kind.get(family, 0.0) for by_kind in counts))
 
     def logs(self, rule: Rule, kind: str) -> dict[str, tuple[float, float]]:
         """By cause: ln P(rule fires | cause), and of its staying quiet; worked out once, and for
@@ -204,12 +215,7 @@ def posterior(
 
 def weighed(scores: Mapping[str, float], kind: str, rates: Rates) -> dict[str, float]:
     """Likelihoods tempered and times the priors, made to sum to one, largest first."""
-    known = rates.environments
-    weights = {
-        cause: 1.0 if not known or cause in known else UNPROVEN
-        for cause in scores
-        if cause != HEALTHY
-    }
+    weights = {cause: rates.weight(cause, kind) for cause in scores if cause != HEALTHY}
     total = sum(weights.values())
     prior = {HEALTHY: rates.healthy} | {
         cause: (1.0 - rates.healthy) * weight / total for cause, weight in weights.items()

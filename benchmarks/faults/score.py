@@ -21,7 +21,7 @@ from benchmarks.faults.store import Stored
 from benchmarks.faults.symptoms import SHORT, Case, as_sb3, cases, recorded, without_recorder
 
 from dressage.diagnosis.diagnose import shipped_rates
-from dressage.diagnosis.infer import HEALTHY, Rates, posterior, ranking
+from dressage.diagnosis.infer import HEALTHY, Rates, posterior, ranking, tells
 from dressage.diagnosis.look import median
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView
@@ -40,6 +40,7 @@ class Answer:
     case: Case
     ranked: tuple[str, ...]  # causes, most probable first; HEALTHY is one
     sure: float  # probability of the first, as a person is told it
+    tells: bool = True  # no: what is said is "cannot tell", with guesses
 
     def right(self, among: int = 1) -> bool:
         """Healthy is an answer only where it is the first: it says that there is nothing else."""
@@ -62,7 +63,7 @@ def answered(cases: Sequence[Case], rates: Rates) -> list[Answer]:
 
 def answer(case: Case, given: Mapping[str, float]) -> Answer:
     ranked = tuple(ranking(given))
-    return Answer(case, ranked, given[ranked[0]])
+    return Answer(case, ranked, given[ranked[0]], tells(given))
 
 
 def share(answers: Sequence[Answer], what: str) -> float:
@@ -71,13 +72,15 @@ def share(answers: Sequence[Answer], what: str) -> float:
     healthy = [a for a in answers if a.case.truth == HEALTHY]
     match what:
         case "top 1":
-            values = [a.right() for a in faulty]
+            values = [a.tells and a.right() for a in faulty]
         case "top 3":
             values = [a.right(3) for a in faulty]
         case "false alarms":
-            values = [not a.right() for a in healthy]
+            values = [a.tells and not a.right() for a in healthy]
         case "called faulty":
-            values = [a.ranked[0] not in QUIET for a in healthy]
+            values = [a.tells and a.ranked[0] not in QUIET for a in healthy]
+        case "cannot tell":
+            values = [not a.tells for a in answers]
         case "calibration error":
             return calibration_error(answers)
         case _:
@@ -178,7 +181,8 @@ def write_score(split: str) -> str:
 def table(runs: Sequence[Stored], split: str) -> str:
     """Runs of SB3 count as their users log them, and once more with what the Recorder adds."""
     with_recorder, runs = recorded(runs), list(map(without_recorder, runs))
-    figures = [*WANTED[True], "called faulty"]  # the last of healthy runs: alarms but undertrained
+    # "called faulty": of healthy runs, alarms but undertrained; "cannot tell": of all
+    figures = [*WANTED[True], "called faulty", "cannot tell"]
     lines = [
         f"# Score on the {split} split",
         "",
@@ -212,7 +216,7 @@ def table(runs: Sequence[Stored], split: str) -> str:
         for what, way, answers in [*((word, *item) for item in ways.items()), *parts]:
             cells = [_cell(answers, figure) for figure in figures]
             lines.append(f"| {what} | {len(answers)} | {way} | " + " | ".join(cells) + " |")
-        wanted = [*(f"{100 * value:g}" for value in WANTED[with_config].values()), ""]
+        wanted = [*(f"{100 * value:g}" for value in WANTED[with_config].values()), "", ""]
         lines.append(f"| {word} | | wanted | " + " | ".join(wanted) + " |")
         if not with_config:
             missed = by_cause(ways["dressage"])

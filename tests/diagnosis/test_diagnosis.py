@@ -25,6 +25,7 @@ from dressage.diagnosis.infer import (
     likelihoods,
     posterior,
     ranking,
+    tells,
     weighed,
 )
 from dressage.diagnosis.registry import all_rules
@@ -78,6 +79,13 @@ def test_bare_logs_have_a_temperature_of_their_own() -> None:
     scores = {HEALTHY: -1.0, "lr-too-high": 3.0}
     sure = weighed(scores, "on-policy", rates)["lr-too-high"]
     assert weighed(scores, "on-policy" + BARE, rates)["lr-too-high"] < sure
+
+
+def test_a_cause_that_is_one_of_many_is_not_called_the_cause() -> None:
+    many = dict.fromkeys(("lr-too-high", "obs-stale", "reward-noise", "gamma-too-low"), 0.2)
+    assert not tells({HEALTHY: 0.2, **many})
+    assert tells({HEALTHY: 0.1, **many, "lr-too-high": 0.3})
+    assert tells({HEALTHY: 0.6, "lr-too-high": 0.2, "obs-stale": 0.2})
 
 
 def test_before_anything_is_seen_what_hurts_more_environments_of_a_family_is_likelier() -> None:

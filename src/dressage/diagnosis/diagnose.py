@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from dressage.diagnosis.infer import HEALTHY, Rates, kind_of, posterior, ranking, separating
+from dressage.diagnosis.infer import HEALTHY, Rates, kind_of, posterior, ranking, separating, tells
 from dressage.diagnosis.look import FEWEST, median, part, returns, thin
 from dressage.diagnosis.possible import possible_causes
 from dressage.diagnosis.prescriptions import MOST, Prescription, prescribe, tuned
@@ -117,7 +117,7 @@ def diagnose_seeds(
     first = runs[0]
     verdict = _verdict(runs, chances)
     ranked: list[RankedCause] = []
-    if verdict not in ("healthy", "cannot_tell"):
+    if ranking(chances)[0] != HEALTHY:
         seen = list(dict.fromkeys(rule for one in looked for rule in one.seen))
         ranked = _ranked(first, chances, seen, findings, probes)
     return Diagnosis(
@@ -214,6 +214,8 @@ def _verdict(runs: Sequence[RunView], chances: Mapping[str, float]) -> Verdict:
     if leader == HEALTHY:
         known = any(len(part(returns(run))) >= FEWEST for run in runs)
         return "healthy" if known else "cannot_tell"
+    if not tells(chances):
+        return "cannot_tell"
     if leader == "budget-too-small":
         return "undertrained"
     return "faulty"

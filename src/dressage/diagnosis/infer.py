@@ -45,6 +45,7 @@ RAREST = 1e-3  # the smallest chance of a symptom; few environments were seen
 RAREST_SETTING = 1e-4  # of a setting far outside its range, which is hardly ever healthy
 QUIET = 0.4  # below a half: few metrics (SB3 logs few) leave healthy runs in some doubt
 SCARCE = 0.25  # below, nothing is called healthy, however many faults share the rest
+UNSURE = 0.25  # below, the first of many causes is a guess, and seldom right
 NO_FAULT_NEAR = 1.5  # times the likeliest fault (chosen on training environments left out)
 UNPROVEN = 0.1  # prior of a cause without labelled runs, beside one that has some
 Count = Mapping[str, Mapping[str, float]]  # cause -> family, and its bare logs -> environments
@@ -237,6 +238,12 @@ def ranking(chances: Mapping[str, float]) -> list[str]:
     likeliest = max((chances[cause] for cause in faults), default=0.0)
     quiet = chances[HEALTHY] >= min(QUIET, max(SCARCE, NO_FAULT_NEAR * likeliest))
     return [HEALTHY, *faults] if quiet else [*faults, HEALTHY]
+
+
+def tells(chances: Mapping[str, float]) -> bool:
+    """Whether an answer stands out: nothing wrong, or a cause that is more than one of many."""
+    leader = ranking(chances)[0]
+    return leader == HEALTHY or chances[leader] >= UNSURE
 
 
 def separating(

@@ -47,9 +47,11 @@ def styled(line: Line) -> Text:
 
 
 def reaches(report: DiagnosisReport, level: str) -> bool:
-    """Whether a change is asked for that is at least as urgent as `level`."""
-    urgent = LEVELS[: LEVELS.index(level) + 1]
-    return any(asked.priority in urgent for asked in report.diagnosis.prescriptions)
+    """Whether a change is asked for that is at least as urgent as `level`; a guess is not."""
+    urgent, found = LEVELS[: LEVELS.index(level) + 1], report.diagnosis
+    return found.verdict != "cannot_tell" and any(
+        asked.priority in urgent for asked in found.prescriptions
+    )
 
 
 def follow(

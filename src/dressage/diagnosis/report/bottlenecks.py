@@ -56,6 +56,8 @@ def headline(diagnosis: Diagnosis) -> list[Block]:
     words: list[str] = [Strong(word), f": {sentence}"]
     if diagnosis.causes:
         top = diagnosis.causes[0]
+        if diagnosis.verdict == "cannot_tell":
+            words.append(" Something may hold this run back, and no cause stands out.")
         words += [
             f" Most likely {CAUSES[top.id].title} (",
             Code(top.id),

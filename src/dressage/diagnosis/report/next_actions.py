@@ -39,9 +39,10 @@ def _immediate(diagnosis: Diagnosis, seeds: Sequence[RunData]) -> list[Words]:
     if diagnosis.verdict == "healthy":
         return ["None: the log shows nothing that asks for a change."]
     if diagnosis.verdict == "cannot_tell":
-        return [
-            f"Log {clean(line)}." for line in diagnosis.not_visible[:MOST_MISSING]
-        ] or ["Train longer: there are too few rows to judge by."]  # fmt: skip
+        to_log: list[Words] = [f"Log {clean(line)}." for line in diagnosis.not_visible]
+        if diagnosis.causes and not to_log:
+            return ["Train a few seeds more, and diagnose them as one: this log has all it can."]
+        return to_log[:MOST_MISSING] or ["Train longer: there are too few rows to judge by."]
     steps: list[Words] = []
     if diagnosis.prescriptions:
         steps.append(_change(diagnosis.prescriptions[0], seeds))
@@ -55,11 +56,17 @@ def first_change(diagnosis: Diagnosis, seeds: Sequence[RunData]) -> list[Block]:
     """What to do first and what to expect of it, for those who read no further."""
     if not diagnosis.prescriptions:
         return []
+    if diagnosis.verdict == "cannot_tell":
+        return [Paragraph((Strong("First"), ": ", *_as_words(_immediate(diagnosis, seeds)[0])))]
     first = diagnosis.prescriptions[0]
     words: tuple[str, ...] = (Strong("First"), ": ", *_change(first, seeds))
     if first.expected_effect:
         words += (f" Expected: {clean(first.expected_effect)}.",)
     return [Paragraph(words)]
+
+
+def _as_words(words: Words) -> tuple[str, ...]:
+    return (words,) if isinstance(words, str) else words
 
 
 def _change(asked: Prescription, seeds: Sequence[RunData]) -> tuple[str, ...]:

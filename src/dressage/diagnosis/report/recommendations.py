@@ -23,6 +23,10 @@ def recommendations(diagnosis: Diagnosis, run: RunView) -> list[Block]:
         }
         return [Paragraph(none.get(diagnosis.verdict, "No change is known that would mend this."))]
     blocks: list[Block] = []
+    if diagnosis.verdict == "cannot_tell":
+        blocks.append(
+            Paragraph("No cause stands out: these are guesses. Make the log say more first.")
+        )
     for place, asked in enumerate(diagnosis.prescriptions, 1):
         change = (Code(patch_text(asked.patch)),) if asked.patch else (clean(asked.advice),)
         blocks += [Heading((f"{place}. ", *change)), _table(asked, run)]

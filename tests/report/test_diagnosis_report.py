@@ -288,6 +288,18 @@ def test_the_json_is_as_its_schema_says(tmp_path: Path) -> None:
     assert set(asked) >= {"patch", "rationale", "expected_effect", "risk", "priority"}
 
 
+def test_where_no_cause_stands_out_the_log_comes_first_and_changes_are_guesses() -> None:
+    unseen = ["train/a, train/b, train/c, train/d, train/e: add a recorder", "train/f: log it"]
+    unsure = Diagnosis(**{**ILL.__dict__, "verdict": "cannot_tell", "not_visible": unseen[::-1]})
+    assert "no cause stands out; the likeliest is" in plain_words(headline(unsure)[0].words)  # type: ignore[union-attr]
+    first = plain_words(first_change(unsure, [])[0].words)  # type: ignore[union-attr]
+    assert first == "First: Add a recorder, to see train/a, train/b, train/c, train/d and 1 more."
+    assert "guesses" in plain_words(recommendations(unsure, view())[0].words)  # type: ignore[union-attr]
+    made = told("cannot_tell", running=False, priority="critical")
+    assert not reaches(made, "critical")
+    assert reaches(told("faulty", running=False, priority="critical"), "critical")
+
+
 # -- the command ----------------------------------------------------------------------------------
 
 

@@ -56,10 +56,11 @@ def headline(diagnosis: Diagnosis) -> list[Block]:
     words: list[str] = [Strong(word), f": {sentence}"]
     if diagnosis.causes:
         top = diagnosis.causes[0]
+        says = " Most likely"
         if diagnosis.verdict == "cannot_tell":
-            words.append(" Something may hold this run back, and no cause stands out.")
+            says = " Something may hold this run back, and no cause stands out; the likeliest is"
         words += [
-            f" Most likely {CAUSES[top.id].title} (",
+            f"{says} {CAUSES[top.id].title} (",
             Code(top.id),
             f", {percent(top.probability)}).",
         ]

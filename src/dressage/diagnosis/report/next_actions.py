@@ -23,7 +23,7 @@ from dressage.reporting.source import RunData
 from dressage.reporting.trends import healthy_text, known_metric
 from dressage.runs.view import RunView
 
-MOST_WATCHED, MOST_MISSING = 6, 3
+MOST_WATCHED, MOST_MISSING, MOST_NAMED = 6, 3, 4
 ALWAYS = ("train/roll/ep_rew_mean", "val/roll/ep_rew_mean")
 
 
@@ -39,10 +39,12 @@ def _immediate(diagnosis: Diagnosis, seeds: Sequence[RunData]) -> list[Words]:
     if diagnosis.verdict == "healthy":
         return ["None: the log shows nothing that asks for a change."]
     if diagnosis.verdict == "cannot_tell":
-        to_log: list[Words] = [f"Log {clean(line)}." for line in diagnosis.not_visible]
+        to_log = sorted(map(_to_log, diagnosis.not_visible), key=lambda item: -item[0])
         if diagnosis.causes and not to_log:
             return ["Train a few seeds more, and diagnose them as one: this log has all it can."]
-        return to_log[:MOST_MISSING] or ["Train longer: there are too few rows to judge by."]
+        return [says for _, says in to_log[:MOST_MISSING]] or [
+            "Train longer: there are too few rows to judge by."
+        ]
     steps: list[Words] = []
     if diagnosis.prescriptions:
         steps.append(_change(diagnosis.prescriptions[0], seeds))
@@ -50,6 +52,15 @@ def _immediate(diagnosis: Diagnosis, seeds: Sequence[RunData]) -> list[Words]:
         "Change one thing at a time, and judge it on several seeds: one run proves little."
     )
     return steps
+
+
+def _to_log(line: str) -> tuple[int, Words]:
+    """How many metrics a line of `not_visible` would show, and the line with what to do first."""
+    names, _, how = line.partition(": ")
+    metrics = names.split(", ")
+    few = ", ".join(metrics[:MOST_NAMED])
+    more = f" and {len(metrics) - MOST_NAMED} more" if len(metrics) > MOST_NAMED else ""
+    return len(metrics), f"{clean(how[:1].upper() + how[1:])}, to see {clean(few)}{more}."
 
 
 def first_change(diagnosis: Diagnosis, seeds: Sequence[RunData]) -> list[Block]:

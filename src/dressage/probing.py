@@ -35,6 +35,17 @@ def probe(
     return run_probes(subject_of(view, env, trust), say)
 
 
+def _check_named(view: RunView, env: str) -> None:
+    """That there is such an environment, and that it is not another than the log's."""
+    task = (view.env or "").rpartition("-v")[0]
+    if task and ":" not in env and task != env.rpartition("-v")[0]:
+        raise ConfigError(
+            f"The log of {view.id} is of {view.env}, and --env says {env}. Name the run's own "
+            "environment; one of yours with a wrapper is module:Env."
+        )
+    make_env(env).close()
+
+
 def subject_of(
     view: RunView,
     env: str | None = None,
@@ -49,6 +60,7 @@ def subject_of(
             raise ConfigError(
                 f"{view.id} is a run of {view.library}: to probe it, name its environment,{known}."
             )
+        _check_named(view, env)
         why = f"The algorithm is that of {view.library}, and only dressage's own are run."
         return Subject(view, EnvRecipe(partial(make_env, env)), why_not=why)
     config = dict(view.config)

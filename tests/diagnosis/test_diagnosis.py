@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from typer.testing import CliRunner
 
@@ -180,11 +181,36 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_same_change_is_asked_for_once() -> None:
     config = {"train_freq": 64, "gradient_steps": 1, "n_envs": 1, "batch_size": 256}
     run = RunView(Path("x"), "x", "sb3", "sac", None, config, budget=20_000, env_steps=20_000)
-    ranked = [RankedCause(id, 0.5, [], []) for id in ("updates-too-few", "updates-starved")]
-    asked = diagnosis._prescriptions(run, ranked, {}, [])
+    asked = diagnosis._prescriptions(run, ["updates-too-few", "updates-starved"], {}, [])
     assert [(change.cause, change.patch) for change in asked] == [
         ("updates-too-few", {"train_freq": 1})
     ]
+
+
+def test_a_setting_far_outside_its_range_is_mended_beside_the_likeliest_cause() -> None:
+    ranked = [RankedCause("lr-too-high", 0.9, [], []), RankedCause("obs-stale", 0.05, [], [])]
+    ids = dict.fromkeys(["lr-too-high", "final-epsilon-too-high"], 0.5)
+    assert diagnosis._to_mend("faulty", ranked, ids, {"EXP009"}) == [
+        "lr-too-high",
+        "final-epsilon-too-high",
+    ]
+    assert diagnosis._to_mend("faulty", ranked, {}, {"EXP009"}) == ["lr-too-high"]
+    assert diagnosis._to_mend("undertrained", [], ids, set()) == ["budget-too-small"]
+    assert not diagnosis._to_mend("healthy", [], ids, {"EXP009"})
+
+
+def test_without_a_fault_in_its_log_a_run_far_from_its_threshold_is_not_healthy() -> None:
+    steps = np.linspace(1000, 30_000, 60)
+
+    def verdict(returns: npt.NDArray[np.float64], found: set[str]) -> str:
+        series = {"train/roll/ep_rew_mean": Series(steps, returns)}
+        run = RunView(Path("x"), "x", "sb3", "ppo", series=series, env_steps=30_000, threshold=475)
+        return diagnosis._verdict([run], {HEALTHY: 0.9, "obs-stale": 0.1}, found)
+
+    low, high = np.full(60, 20.0), np.full(60, 490.0)
+    assert verdict(low, {"PRO009"}) == "cannot_tell"
+    assert verdict(np.linspace(20, 300, 60), {"PRO002"}) == "undertrained"
+    assert verdict(high, {"PRO002", "PRO009"}) == "healthy"
 
 
 def test_a_run_that_surely_has_one_of_many_faults_is_not_called_healthy() -> None:

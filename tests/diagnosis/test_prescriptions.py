@@ -162,9 +162,11 @@ def test_measured_effects_take_the_place_of_guesses() -> None:
     assert "guess" in guess.expected_effect and guess.priority == "medium"
     measured = prescribe("lr-too-high", run, [], "medium", [done])
     assert measured.expected_effect == (
-        "final return 400 to 480 on CartPole-v1 with ppo, env steps to the threshold 0.50 times "
-        "(measured; proven in 1 of 1 verdict)"
+        "final return 400 to 480 on CartPole-v1 with ppo of dressage, env steps to the return that "
+        "was to be reached 0.50 times (measured; proven in 1 of 1 verdict)"
     )
+    elsewhere = prescribe("lr-too-high", replace(run, env="Acrobot-v1"), [], "medium", [done])
+    assert elsewhere.expected_effect.startswith("not measured on this task; elsewhere final return")
     assert measured.priority == "high"
     lost = replace(done, returns=(20.0, 480.0), steps_ratio=(0.95, 0.9, 1.0))
     assert prescribe("lr-too-high", run, [], "medium", [lost]).priority == "critical"

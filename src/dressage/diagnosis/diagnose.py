@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from dressage.diagnosis.infer import HEALTHY, Rates, kind_of, posterior, ranking, separating, tells
-from dressage.diagnosis.look import FEWEST, median, part, returns, thin
+from dressage.diagnosis.look import FEWEST, median, part, returns, solved, thin
 from dressage.diagnosis.possible import possible_causes
 from dressage.diagnosis.prescriptions import MOST, Prescription, prescribe, tuned
 from dressage.diagnosis.probes.about import separating_probes
@@ -23,6 +23,9 @@ from dressage.runs.uses import RECORD
 from dressage.runs.view import RunView
 
 Verdict = Literal["healthy", "undertrained", "faulty", "cannot_tell"]
+# Rules that bear on the verdict by themselves.
+STILL_RISING, FAR_FROM_SOLVED, OTHER_REWARD = "PRO002", "PRO009", "ENV010"
+BUDGET = "budget-too-small"
 ASKED = 0.1  # share of the first cause's probability, below which no change is asked for
 SHOWN = 0.02  # probability below which a cause is not named
 LEAST = 0.003  # probability that a log leaves a cause of which a probe speaks
@@ -115,11 +118,12 @@ def diagnose_seeds(
     for one in looked:
         findings = one.findings | findings
     first = runs[0]
-    verdict = _verdict(runs, chances)
+    verdict = _verdict(runs, chances, findings)
     ranked: list[RankedCause] = []
-    if ranking(chances)[0] != HEALTHY:
+    if verdict == "cannot_tell" or ranking(chances)[0] != HEALTHY:
         seen = list(dict.fromkeys(rule for one in looked for rule in one.seen))
         ranked = _ranked(first, chances, seen, findings, probes)
+    to_mend = _to_mend(verdict, ranked, chances, findings)
     return Diagnosis(
         run=first.id if len(runs) == 1 else ", ".join(run.id for run in runs),
         library=first.library,
@@ -131,7 +135,7 @@ def diagnose_seeds(
             (found for found in findings.values() if not _rule(found.rule).sign),
             key=lambda f: ORDER.index(_rule(f.rule).severity),
         ),
-        prescriptions=_prescriptions(first, ranked, findings, verified),
+        prescriptions=_prescriptions(first, to_mend, findings, verified),
         not_visible=[f"{', '.join(names)}: {how}" for how, names in first.what_to_log().items()],
         notes=list(
             dict.fromkeys([*_notes(runs), *(says for one in looked for says in one.failed)])
@@ -197,7 +201,10 @@ def _seeds(runs: Sequence[RunView], looked: Sequence[Looked]) -> Seeds:
     ids = dict.fromkeys(id for one in looked for id in one.findings if not _rule(id).sign)
     return Seeds(
         runs=[run.id for run in runs],
-        verdicts=[_verdict([run], one.chances) for run, one in zip(runs, looked, strict=True)],
+        verdicts=[
+            _verdict([run], one.chances, one.findings)
+            for run, one in zip(runs, looked, strict=True)
+        ],
         symptoms={
             id: [
                 sum(id in one.findings for one in looked),
@@ -209,16 +216,21 @@ def _seeds(runs: Sequence[RunView], looked: Sequence[Looked]) -> Seeds:
     )
 
 
-def _verdict(runs: Sequence[RunView], chances: Mapping[str, float]) -> Verdict:
+def _verdict(
+    runs: Sequence[RunView], chances: Mapping[str, float], findings: Collection[str]
+) -> Verdict:
     leader = ranking(chances)[0]
-    if leader == HEALTHY:
-        known = any(len(part(returns(run))) >= FEWEST for run in runs)
-        return "healthy" if known else "cannot_tell"
     if not tells(chances):
         return "cannot_tell"
-    if leader == "budget-too-small":
+    if leader != HEALTHY:
+        return "undertrained" if leader == BUDGET else "faulty"
+    if not any(len(part(returns(run))) >= FEWEST for run in runs):
+        return "cannot_tell"
+    # Without a fault in the log a run that is far from its task's threshold is still not done.
+    unsolved = any(run.threshold is not None for run in runs) and not any(map(solved, runs))
+    if unsolved and STILL_RISING in findings:
         return "undertrained"
-    return "faulty"
+    return "cannot_tell" if unsolved and FAR_FROM_SOLVED in findings else "healthy"
 
 
 def _ranked(
@@ -271,26 +283,47 @@ def _speaks_for(cause: str, findings: Mapping[str, Finding]) -> list[str]:
 
 def _prescriptions(
     run: RunView,
-    ranked: list[RankedCause],
+    causes: list[str],
     findings: Mapping[str, Finding],
     verified: Sequence[Verified],
 ) -> list[Prescription]:
     asked: list[Prescription] = []
-    for cause in ranked[:MOST]:
-        if cause.probability < ASKED * ranked[0].probability:
-            break
+    for cause in causes:
         own = [
             found
             for id, found in findings.items()
-            if cause.id in _rule(id).expected and not _rule(id).sign
+            if cause in _rule(id).expected and not _rule(id).sign
         ]
         severities = [_rule(found.rule).severity for found in own]
         worst: Severity = min(severities, key=ORDER.index, default="medium")
-        change = prescribe(cause.id, run, own, worst, verified)
+        change = prescribe(cause, run, own, worst, verified)
         if not change.ours or all(change.ours != other.ours for other in asked):
             asked.append(change)
-    preset = tuned(run) if asked else None
+    # a preset's returns say nothing where the reward is not the environment's
+    preset = tuned(run) if asked and OTHER_REWARD not in findings else None
     return asked if preset is None else [*asked, preset]
+
+
+def _to_mend(
+    verdict: Verdict,
+    ranked: list[RankedCause],
+    possible: Collection[str],
+    findings: Collection[str],
+) -> list[str]:
+    """Causes for which changes are asked for: the likeliest, and with them settings that are far
+    outside their range, which one likely cause does not excuse."""
+    if verdict == "healthy":
+        return []
+    if not ranked:
+        return [BUDGET] if verdict == "undertrained" else []
+    likely = [one.id for one in ranked if one.probability >= ASKED * ranked[0].probability]
+    outside = [
+        max((cause for cause in rule.expected if cause != HEALTHY), key=rule.expected.__getitem__)
+        for rule in map(_rule, findings)
+        if rule.arithmetic and not rule.sign and rule.severity in ("critical", "high")
+    ]
+    also = [cause for cause in outside if cause in possible]
+    return list(dict.fromkeys([likely[0], *also, *likely]))[:MOST]
 
 
 def _rule(id: str) -> Rule:

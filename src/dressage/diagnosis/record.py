@@ -112,7 +112,8 @@ class Effect:
 
     steps_ratio: float  # env steps to the threshold, with it over without it
     returns: tuple[float, float]  # without it and with it, of the verdict that counts most
-    where: str  # that one's environment and algorithm
+    where: str  # that one's environment, algorithm and library
+    same: bool  # whether it is of the same environment and algorithm
     low: float  # the least and the greatest of the verdicts
     high: float
     n: int  # verdicts
@@ -129,9 +130,10 @@ class Effect:
         spread = f", {self.low:.2f} to {self.high:.2f}" if self.n > 1 else ""
         before, after = self.returns
         return (
-            f"final return {before:.4g} to {after:.4g} on {self.where}, env steps to the threshold "
-            f"{self.steps_ratio:.2f} times (measured{spread}; proven in {self.proven} of {self.n} "
-            f"{'verdict' if self.n == 1 else 'verdicts'})"
+            f"{'' if self.same else 'not measured on this task; elsewhere '}final return "
+            f"{before:.4g} to {after:.4g} on {self.where}, env steps to the return that was to be "
+            f"reached {self.steps_ratio:.2f} times (measured{spread}; proven in {self.proven} of "
+            f"{self.n} {'verdict' if self.n == 1 else 'verdicts'})"
         )
 
 
@@ -151,7 +153,8 @@ def expected_effect(
     return Effect(
         steps_ratio=sum(weight * entry.steps_ratio[0] for weight, entry in found) / total,
         returns=nearest.returns,
-        where=f"{nearest.env} with {nearest.algo}",
+        where=f"{nearest.env} with {nearest.algo} of {nearest.library}",
+        same=(nearest.env, nearest.algo) == (env, algo),
         low=min(ratios),
         high=max(ratios),
         n=len(found),

@@ -85,7 +85,13 @@ def bottlenecks(diagnosis: Diagnosis, views: Sequence[RunView]) -> list[Block]:
         blocks += [Heading("Symptoms seen"), _symptoms(diagnosis)]
         if diagnosis.verdict == "healthy":
             blocks.append(
-                Paragraph("Each of these also shows in healthy runs, and no fault explains them.")
+                Paragraph(
+                    (
+                        "Weighed together, these speak for no fault; ",
+                        Code("dressage explain RULE"),
+                        " says how often each shows in healthy runs.",
+                    )
+                )
             )
     if diagnosis.probes:
         blocks += [Heading("Probes"), *probe_blocks(diagnosis)]

@@ -132,6 +132,15 @@ def test_a_run_beside_chance() -> None:
     assert not random_return(view(), played).factors
 
 
+def test_returns_of_another_reward_are_not_compared_with_chance() -> None:
+    played = Played(returns=[-1200.0, -1300.0, -1250.0], rewards=[-6.0] * 600)
+    scaled = view(-1.3e6)
+    steps = scaled["train/roll/ep_rew_mean"].env_steps
+    scaled.series["train/roll/ep_len_mean"] = Series(steps, np.full(len(steps), 200.0))
+    found = random_return(scaled, played)
+    assert "do not compare" in found.says and "policy-loss-sign" not in found.factors
+
+
 def test_statistics_of_features_against_numpy() -> None:
     rows = np.random.default_rng(1).normal(3.0, [0.1, 10.0], (500, 2))
     features = Features()

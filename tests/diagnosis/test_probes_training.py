@@ -137,6 +137,10 @@ def test_another_librarys_environment_must_be_named() -> None:
     with pytest.raises(dressage.DressageError, match="--env CartPole-v1"):
         subject_of(view)
     assert subject_of(view, "CartPole-v1").practise is None
+    with pytest.raises(dressage.DressageError, match="is of CartPole-v1, and --env says Pendulum"):
+        subject_of(view, "Pendulum-v1")
+    with pytest.raises(dressage.DressageError, match="CartPole-v99"):
+        subject_of(view, "CartPole-v99")
 
 
 def test_the_noise_scale_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,7 @@ def test_an_overshoot_is_told_of_one_row() -> None:
 
 @pytest.mark.parametrize(
     ("change", "says"),
-    [(-5.0, "no nearer than"), (-0.1, "no nearer than"), (50.0, "11% of the way")],
+    [(-5.0, "no nearer to the 475"), (-0.1, "no nearer to the 475"), (50.0, "11% of the way")],
 )
 def test_how_far_from_solved_is_told_in_words(change: float, says: str) -> None:
     curve = np.linspace(20.0, 20.0 + change, len(STEPS))

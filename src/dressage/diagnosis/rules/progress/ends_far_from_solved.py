@@ -152,12 +152,12 @@ class EndsFarFromSolved(Rule):
         way = (late - first) / (run.threshold - first)
         if not way < self.bound("way"):
             return None
-        how = f"{way:.0%} of the way from {first:.4g}, where it began, to"
+        solves = f"the {run.threshold:g} that solve the task"
+        how = f"{way:.0%} of the way from the {first:.4g} it began at to {solves}"
         if way < SOME:
-            how = f"no nearer than {first:.4g}, where it began, to"
+            how = f"no nearer to {solves} than the {first:.4g} it began at"
         return self.found(
-            f"The best that late training shows is a return of {late:.4g}, {how} the "
-            f"{run.threshold:g} that solve the task.",
+            f"The best that late training shows is a return of {late:.4g}, {how}.",
             "train/roll/ep_rew_mean",
             share_of_way=way,
         )

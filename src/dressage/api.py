@@ -205,16 +205,8 @@ def diagnose(
     if env is not None and not probe:
         raise ConfigError("--env names the environment to probe: it goes with --probe.")
     root, pairs = runs_root(runs), _pairs(mapping)
-    views = [
-        view
-        for one in runs_or_paths
-        for view in read(
-            one.path if isinstance(one, Run | Group) else one,
-            config=config,
-            mapping=pairs,
-            root=root,
-        )
-    ]
+    paths = [one.path if isinstance(one, Run | Group) else one for one in runs_or_paths]
+    views = read(paths, config=config, mapping=pairs, root=root)
     prober = None
     if probe:
         from dressage.probing import probe as run_probes

@@ -81,6 +81,14 @@ def test_change_points_by_exhaustive_search() -> None:
     assert change_points(y) == [best]
 
 
+def test_a_phase_ends_within_what_was_measured() -> None:
+    """A line through a bend overshoots it: CartPole's return is 500 at most."""
+    curve = np.minimum(20 + 600 * np.sqrt(STEPS / 30_000), 500.0)
+    for phase in phases(Series(STEPS, curve)):
+        assert curve.min() <= min(phase.first, phase.last)
+        assert max(phase.first, phase.last) <= 500.0
+
+
 def test_too_few_values_have_no_phases() -> None:
     assert phases(Series(STEPS[:5], NOISE[:5])) == []
     assert phases(Series(STEPS, np.full(T, math.nan))) == []
@@ -175,6 +183,12 @@ def test_what_each_part_of_a_schedule_gained() -> None:
     assert found.over_at == pytest.approx(19_800, abs=200) and found.left == pytest.approx(
         0.34, 0.05
     )
+
+
+def test_a_loss_has_no_share_of_a_gain() -> None:
+    falling = {"train/hp/lr": 1e-3, "train/roll/ep_rew_mean": 100 - STEPS / 1000}
+    (part,) = rate_schedule(view(**falling)).parts
+    assert part.gained < 0 and math.isnan(part.share)
 
 
 def test_a_stepped_and_a_restarted_schedule() -> None:

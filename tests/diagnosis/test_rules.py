@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
+import numpy as np
 import pytest
 import rule_cases_configuration
 import rule_cases_environment
 import rule_cases_optimisation
 import rule_cases_progress
 import rule_cases_value
-from rule_views import FLAT, view
+from rule_views import FLAT, STEPS, view
 
 from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.infer import HEALTHY
@@ -107,3 +108,21 @@ def test_a_rule_that_stands_in_leaves_the_field_to_gradients() -> None:
     rule = all_rules()["OPT048"]
     assert rule.can_see(view(kl_divergence=2e-4))
     assert not rule.can_see(view(kl_divergence=2e-4, **{"train/metrics/grad_norm/policy": 0.1}))
+
+
+def test_an_overshoot_is_told_of_one_row() -> None:
+    """The KL divergence of another row is not that of the row with most ratios clipped."""
+    clipped, kl = np.where(STEPS < 1500, 0.7, 0.4), np.where(STEPS < 1500, 4.0, 18.0)
+    found = all_rules()["OPT031"].check(view(clip_fraction=clipped, kl_divergence=kl))
+    assert found is not None
+    assert found.says == "70% of the ratios are clipped at 1,000 env steps, at a KL of 4."
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [(-5.0, "no nearer to the 475"), (-0.1, "no nearer to the 475"), (50.0, "11% of the way")],
+)
+def test_how_far_from_solved_is_told_in_words(change: float, says: str) -> None:
+    curve = np.linspace(20.0, 20.0 + change, len(STEPS))
+    found = all_rules()["PRO009"].check(view(ep_rew_mean=curve, threshold=475.0))
+    assert found is not None and says in found.says and "-" not in found.says

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from event_writer import cleanrl_run, tianshou_run, write_events
 
-from dressage.errors import DressageError, RunError
+from dressage.errors import ConfigError, DressageError, RunError
 from dressage.runs.metrics import describe
 from dressage.runs.readers import read
 from dressage.runs.readers.vocabulary import KNOWN
@@ -367,7 +369,8 @@ class TestOwn:
         assert [view.id for view in read("group", root=tmp_path)] == [
             f"group/{s}" for s in range(3)
         ]
-        assert len(read([tmp_path / "group", tmp_path / "group" / "1"])) == 4
+        views = read([tmp_path / "group", tmp_path / "group" / "1"])
+        assert ["counts once" in "".join(view.notes) for view in views] == [False, True, False]
 
     def test_our_event_files_and_csv_elsewhere(self, tmp_path: Path) -> None:
         self.write(tmp_path / "run")
@@ -424,6 +427,65 @@ class TestTables:
         for seed in range(3):
             (tmp_path / f"seed{seed}.csv").write_text("env_steps,return\n1,2\n")
         assert [view.id for view in read(tmp_path)] == ["seed0", "seed1", "seed2"]
+
+    def test_tables_of_something_else_are_no_seeds(self, tmp_path: Path) -> None:
+        for index in range(5):
+            (tmp_path / f"f{index}.csv").write_text("x,y\n1,2\n")
+        with pytest.raises(RunError, match=r"5 tables .*'f2.csv' and 2 more. Found: 'x', 'y'"):
+            read(tmp_path)
+        assert len(read(tmp_path, mapping={"train/roll/ep_rew_mean": "y"})) == 5
+        (tmp_path / "log.csv").write_text("env_steps,return\n1,2\n")
+        view = one(tmp_path)
+        assert view.id == "log" and any("were left out: 'f0.csv'" in note for note in view.notes)
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("a,b\n1,2\n", r"No metric of 'log' is known. Found: 'a', 'b'. --map"),
+            ("", "holds no metric"),
+        ],
+    )
+    def test_what_was_found_and_what_is_needed(self, tmp_path: Path, text: str, said: str) -> None:
+        (tmp_path / "log.csv").write_text(text)
+        assert any(re.search(said, note) for note in one(tmp_path / "log.csv").notes)
+
+    def test_lines_that_are_no_table(self, tmp_path: Path) -> None:
+        (tmp_path / "log.csv").write_text('a,b\n"1\r2,3\r4",5\n6\r7,8\n', newline="")
+        with pytest.raises(RunError, match="damaged or no table"):
+            read(tmp_path / "log.csv")
+
+    def test_a_file_right_here_has_a_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        file = write_events(tmp_path / "here", [("mine", 5, 0.5, 1.0)])
+        monkeypatch.chdir(tmp_path / "here")
+        assert one(Path(file.name)).id == file.name
+        assert one(Path()).id == "here"
+
+
+@pytest.mark.parametrize(
+    ("log", "settings", "fits"),
+    [
+        ("sb3_ppo", "sb3_sac/model.zip", False),
+        ("sb3_sac", "sb3_ppo/model.zip", False),
+        ("sb3_dqn", {"algo": "PPO"}, False),
+        ("sb3_dqn", {"algo": "DQN"}, True),
+        ("sb3_sac", "sb3_sac/model.zip", True),
+    ],
+)
+def test_a_config_of_another_algorithm(log: str, settings: Any, fits: bool) -> None:
+    settings = SAMPLES / settings if isinstance(settings, str) else settings
+    if fits:
+        assert read(SAMPLES / log, config=settings)
+        return
+    with pytest.raises(ConfigError, match=r"config is of .* and the log of"):
+        read(SAMPLES / log, config=settings)
+
+
+def test_the_log_itself_says_more_than_the_name_of_its_folder(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLES / "sb3_ppo", tmp_path / "sac_again")
+    (tmp_path / "sac_again" / "model.zip").unlink()
+    assert read(tmp_path / "sac_again", config=SAMPLES / "sb3_ppo/model.zip")
 
 
 def test_given_config_counts_before_the_log_s(tmp_path: Path) -> None:

@@ -169,6 +169,42 @@ def test_explain_everything_and_nothing(cli: Cli) -> None:
     assert "Did you mean 'kl_divergence'" in result.err
 
 
+@pytest.mark.parametrize(
+    ("word", "names", "library"),
+    [
+        ("train/approx_kl", ["train/metrics/kl_divergence"], "sb3"),
+        ("losses/clipfrac", ["train/metrics/clip_fraction"], "cleanrl"),
+        ("train/loss", ["train/loss/td", "train/loss/total"], "sb3"),
+        ("approx_kl", ["train/metrics/kl_divergence"], "sb3"),
+        ("update_epochs", ["n_epochs"], "cleanrl"),
+    ],
+)
+def test_explain_names_of_other_libraries(
+    cli: Cli, word: str, names: list[str], library: str
+) -> None:
+    result = cli("explain", word, "--json")
+    assert [entry["name"] for entry in result.json["entries"]] == names
+    assert any(library in says for says in result.json["entries"][0]["named_by"])
+    assert f"{word} in {library}" in result.err
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("a,b\n1,2\n", "Found: 'a', 'b'"), ("", "no whole row")]
+)
+def test_a_gate_does_not_pass_what_it_cannot_judge(
+    cli: Cli, tmp_path: Path, text: str, says: str
+) -> None:
+    (tmp_path / "log.csv").write_text(text)
+    assert cli("diagnose", str(tmp_path / "log.csv")).code == 0
+    result = cli("diagnose", str(tmp_path / "log.csv"), "--fail-on", "low", "--json")
+    assert result.code == 2 and says in result.json["error"]
+
+
+def test_a_gate_takes_a_known_return(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("env_steps,return\n1,2\n")
+    assert cli("diagnose", str(tmp_path / "log.csv"), "--fail-on", "low").code == 0
+
+
 def test_completion_is_cheap(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from dressage.ui.cli.options import complete_envs, complete_runs
 

@@ -24,7 +24,7 @@ def learning_curve(data: RunData, marks: Sequence[tuple[float, str]] = ()) -> Ch
         series.append(Series("episodes", x, y, style="cloud", color=-1))
     x, y = data.series(RETURN)
     if len(x):
-        series.append(Series("training, mean of 100 episodes", x, y, color=0))
+        series.append(Series("training mean", x, y, color=0))
     evaluations = data.evaluations()
     if len(evaluations):
         series.append(

@@ -8,7 +8,10 @@ import numpy as np
 
 from dressage.reporting.document import Floats, Tile
 from dressage.reporting.numbers import UNKNOWN, clean, duration, interval, number, percent, whole
-from dressage.reporting.source import RETURN, Evaluations, RunData
+from dressage.reporting.source import OURS, RETURN, Evaluations, RunData
+
+WINDOW = 100  # episodes that these libraries average over, unless told otherwise
+WINDOWED = (OURS, "sb3", "cleanrl", "rllib", "gymnasium-solver")
 
 
 def first_at(x: Floats, y: Floats, threshold: float) -> float | None:
@@ -53,7 +56,9 @@ def tiles(data: RunData, evaluations: Evaluations) -> list[Tile]:
 
 def _return_tile(data: RunData, evaluations: Evaluations) -> Tile:
     if not len(evaluations):
-        return Tile("Training return", number(data.last(RETURN)), "mean of the last 100 episodes")
+        last = data.last(RETURN)
+        detail = averaged(data) if last is not None else no_return(data)
+        return Tile("Training return", number(last), detail)
     bounds = interval(evaluations.low[-1], evaluations.high[-1])
     count = evaluations.episodes[-1]
     episodes = f"{whole(count)} episodes" if math.isfinite(count) else ""
@@ -65,7 +70,7 @@ def _return_tile(data: RunData, evaluations: Evaluations) -> Tile:
 
 def _solved_tile(data: RunData, evaluations: Evaluations) -> Tile:
     if data.threshold is None:
-        return Tile("Solved", UNKNOWN, "the environment names no threshold")
+        return Tile("Solved", UNKNOWN, no_threshold(data))
     against = f"threshold {number(data.threshold)}"
     answer = solved(data, evaluations)
     if answer is None:
@@ -73,6 +78,25 @@ def _solved_tile(data: RunData, evaluations: Evaluations) -> Tile:
     if answer and evaluations.low[-1] < data.threshold:
         against += ", which the interval includes"
     return Tile("Solved", "yes" if answer else "no", against)
+
+
+def no_threshold(data: RunData) -> str:
+    known = data.env_is_known
+    return "the environment names no threshold" if known else "the environment is not known"
+
+
+def no_return(data: RunData) -> str:
+    return "no episode has ended" if data.ours else "the log has none"
+
+
+def averaged(data: RunData) -> str:
+    """Over which episodes the newest training return is a mean."""
+    count = data.last("episodes") or data.episodes_ended
+    if count is not None and count < WINDOW:
+        return f"mean of {whole(count)} episode{'s' * (count != 1)}"
+    if data.library not in WINDOWED:
+        return "as logged"
+    return f"mean of {'the last' if count else 'up to'} {WINDOW} episodes"
 
 
 def facts(data: RunData, evaluations: Evaluations) -> list[tuple[str, str]]:
@@ -87,7 +111,7 @@ def facts(data: RunData, evaluations: Evaluations) -> list[tuple[str, str]]:
         ("Seed", clean(data.config.get("seed", UNKNOWN), 40)),
         ("Status", status),
         ("Updates", whole(data.last("updates"))),
-        ("Episodes", whole(data.last("episodes"))),
+        ("Episodes", whole(data.episodes_ended)),
         ("Training return", _training_return(data)),
     ]
     if data.threshold is not None:
@@ -116,8 +140,8 @@ def _environment(data: RunData) -> str:
 def _training_return(data: RunData) -> str:
     last, best = data.last(RETURN), data.last("train/roll/ep_rew_best")
     if last is None:
-        return "no episode has ended"
-    text = f"{number(last)}, mean of the last 100 episodes"
+        return no_return(data)
+    text = f"{number(last)}, {averaged(data)}"
     return text if best is None else f"{text} (best {number(best)})"
 
 
@@ -126,7 +150,7 @@ def _to_threshold(data: RunData, evaluations: Evaluations) -> str:
     parts = []
     for name, reached in (
         ("evaluation", first_at(evaluations.env_steps, evaluations.mean, data.threshold)),
-        ("training mean of 100 episodes", first_at(*data.series(RETURN), data.threshold)),
+        ("training mean", first_at(*data.series(RETURN), data.threshold)),
     ):
         text = "not reached" if reached is None else whole(reached)
         parts.append(f"{text} by {name}")

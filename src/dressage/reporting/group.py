@@ -25,7 +25,7 @@ from dressage.reporting.document import (
 )
 from dressage.reporting.episodes import episode_blocks
 from dressage.reporting.events import event_table, system_blocks
-from dressage.reporting.facts import first_at, solved, speed
+from dressage.reporting.facts import first_at, no_threshold, solved, speed
 from dressage.reporting.group_steps import group_steps
 from dressage.reporting.numbers import UNKNOWN, clean, duration, interval, number, whole
 from dressage.reporting.panels import (
@@ -44,6 +44,8 @@ from dressage.runs.group import Group
 
 GRID = 150
 MOST_THIN = 16  # seeds, beyond which only the learning curve shows each
+MOST_NAMED = 3  # runs of no group that its name consists of
+MOST_NOTES = 12
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def group_document(group: Gathered, added: Added | None = None) -> Document:
     seeds = f"{len(members)} seed{'s' * (len(members) > 1)}"
     return Document(
         title=f"{first.env}, {first.algo.upper()}, {seeds}",
-        run_id=group.id,
+        run_id=_short_name(group),
         status=group.status,
         sections=[
             Section("summary", "Training run summary", summary),
@@ -105,8 +107,23 @@ def group_document(group: Gathered, added: Added | None = None) -> Document:
             Section("events", "Events and system", events),
         ],
         curve=curve,
-        notes=[f"Seed {_seed(data)}: {note}" for data in members for note in data.notes],
+        notes=_notes(members),
     )
+
+
+def _short_name(group: Gathered) -> str:
+    """Its id; runs that are no group have the list of theirs, of which the first few are enough."""
+    ids = [data.id for data in group.members]
+    left = len(ids) - MOST_NAMED
+    if left < 2:
+        return group.id
+    return group.id.replace(", ".join(ids), f"{', '.join(ids[:MOST_NAMED])} and {left} more")
+
+
+def _notes(members: list[RunData]) -> list[str]:
+    told = [f"Seed {_seed(data)}: {note}" for data in members for note in data.notes]
+    left = len(told) - MOST_NOTES
+    return [*told[:MOST_NOTES], f"{left} more such notes were left out."] if left > 1 else told
 
 
 def _seed(data: RunData) -> str:
@@ -157,7 +174,7 @@ def group_curve(members: list[RunData]) -> Chart:
     if len(grid):
         series.append(mean_series(grid, rows, "evaluation, mean over seeds, 95 % interval", 1))
     says = (
-        "Undiscounted return. Thin lines are single seeds (mean of 100 training episodes); bands "
+        "Undiscounted return. Thin lines are single seeds (their training mean); bands "
         "are Student's 95 % interval of the mean over seeds."
     )
     return Chart(
@@ -187,7 +204,7 @@ def _tiles(group: Gathered) -> list[Tile]:
         tiles.append(Tile("Mean over seeds", number(float(finals.mean())), spread))
     answers = [solved(data, data.evaluations()) for data in members]
     if members[0].threshold is None:
-        tiles.append(Tile("Solved", UNKNOWN, "the environment names no threshold"))
+        tiles.append(Tile("Solved", UNKNOWN, no_threshold(members[0])))
     else:
         known = [answer for answer in answers if answer is not None]
         detail = f"threshold {number(members[0].threshold)}"

@@ -80,6 +80,17 @@ class RunData:
         return clean(self.config.get("env") or self.spec.get("id") or "unknown environment", 120)
 
     @property
+    def env_is_known(self) -> bool:
+        return bool(self.config.get("env") or self.spec.get("id"))
+
+    @property
+    def episodes_ended(self) -> float | None:
+        """By the counter, which stands still between two rows, or as many as are known singly."""
+        counted = self.last("episodes")
+        known = float(len(self.episodes["return"])) if self.episodes else None
+        return max((count for count in (counted, known) if count is not None), default=None)
+
+    @property
     def algo(self) -> str:
         return clean(self.config.get("algo") or "unknown", 60)
 

@@ -54,6 +54,17 @@ def reaches(report: DiagnosisReport, level: str) -> bool:
     )
 
 
+def unjudged(report: DiagnosisReport) -> bool:
+    """Whether the log held nothing to judge by: a gate must not take that for health."""
+    found = report.diagnosis
+    return (
+        found.verdict == "cannot_tell"
+        and not found.causes
+        and not found.symptoms
+        and all(one.analyses.reach.best is None for one in report.analyses)
+    )
+
+
 def follow(
     console: Console,
     look: Callable[[], Sequence[DiagnosisReport]],

@@ -21,7 +21,7 @@ def overview() -> list[Entry]:
 
 def entries(word: str) -> list[Entry]:
     """Everything of that name: a metric by its whole name or its last part, settings, rules by id
-    or name, causes."""
+    or name, causes; else what another library calls so."""
     found = _metrics(word) + _rules(word) + _causes(word)
     settings = _settings()
     from dressage.core.config import ALIASES
@@ -29,6 +29,7 @@ def entries(word: str) -> list[Entry]:
     name = ALIASES.get(word, word)
     if name in settings:
         found.append(settings[name])
+    found = found or _named_elsewhere(word, settings)
     if not found:
         hint = did_you_mean(word, [*_all_words(), *settings])
         raise ConfigError(
@@ -47,6 +48,21 @@ def _metrics(word: str) -> list[Entry]:
 
 def _metric(name: str) -> Entry:
     return {"kind": "metric", **asdict(describe(name))}
+
+
+def _named_elsewhere(word: str, settings: dict[str, Entry]) -> list[Entry]:
+    """Our metrics and settings that another library calls so, each with who does."""
+    from dressage.ui.other_names import metrics_named, settings_named
+
+    found: dict[str, Entry] = {}
+    for ours, says in metrics_named(word):
+        entry = found.setdefault(ours, _metric(ours) | {"named_by": []})
+        entry["named_by"].append(says)
+    for ours, says in settings_named(word):
+        if ours in settings:
+            entry = found.setdefault(ours, settings[ours] | {"named_by": []})
+            entry["named_by"].append(says)
+    return list(found.values())
 
 
 def _rules(word: str) -> list[Entry]:
@@ -125,6 +141,8 @@ def _plain(value: Any) -> bool:
 def entry_text(entry: Entry) -> Group:
     lines = [Text.assemble((entry["name"], "bold"), (f"  {entry['kind']}", "dim"))]
     lines.append(Text(f"  {entry['meaning']}"))
+    named = entry.get("named_by", ())
+    lines += [Text.assemble(("  named ", "dim"), says) for says in named]
     facts: list[tuple[str, str]] = []
     if entry["kind"] == "metric":
         facts = [

@@ -36,7 +36,7 @@ class Phase:
     kind: Kind  # flat: before anything was learned; plateau: after it
     begin: float  # env steps
     end: float
-    first: float  # return where it begins and ends, by its fitted line
+    first: float  # return where it begins and ends, by its fitted line, within what was measured
     last: float
 
     @property
@@ -56,18 +56,22 @@ def phases(curve: Series, floor: float = 0.0) -> list[Phase]:
     ordered = np.sort(y)
     tenth = max(1, len(y) // 20)
     clear = max(CLEAR * float(ordered[-tenth] - ordered[tenth - 1]), floor)
-    pieces = [_line(y[begin:end]) for begin, end in pairwise([0, *ends, len(y)])]
+    parts = [y[begin:end] for begin, end in pairwise([0, *ends, len(y)])]
+    start = _line(parts[0])[0]
     edge = [float(curve.env_steps[0]), *(float(x[at - 1] + x[at]) / 2 for at in ends)]
     edge.append(float(curve.env_steps[-1]))
     made: list[Phase] = []
-    for i, (first, last) in enumerate(pieces):
+    for i, values in enumerate(parts):
+        first, last = _line(values)
         gain = last - first
         moved = any(phase.kind in ("rising", "falling") for phase in made)
-        if made and made[-1].kind != "rising" and abs(first - made[0].first) > 2 * clear:
+        if made and made[-1].kind != "rising" and abs(first - start) > 2 * clear:
             moved = True  # a jump between two level pieces
         kind: Kind = "plateau" if moved else "flat"
         if abs(gain) > clear:
             kind = "rising" if gain > 0 else "falling"
+        # A line through a bend ends above what any episode can earn: 503 of 500 in CartPole.
+        first, last = np.clip((first, last), values.min(), values.max()).tolist()
         if made and made[-1].kind == kind:
             made[-1] = Phase(kind, made[-1].begin, edge[i + 1], made[-1].first, last)
         else:

@@ -31,7 +31,7 @@ class Part:
     first: float  # learning rate where it begins and ends
     last: float
     gained: float  # return at its end less that at its beginning; nan where not known
-    share: float  # of what the whole run gained; nan where that is nothing
+    share: float  # of what the whole run gained; nan where it gained nothing or lost
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def rate_schedule(run: RunView) -> RateSchedule:
     for begin, end in pairwise(edges):
         first, last = int(np.searchsorted(x, begin)), int(np.searchsorted(x, end, "right")) - 1
         gained = _gain(curve, begin, end)
-        share = gained / total if math.isfinite(total) and abs(total) > 1e-12 else math.nan
+        share = gained / total if total > 1e-12 else math.nan
         first, last = min(first, len(x) - 1), max(last, min(first, len(x) - 1))
         if shape == "steps" and end != edges[-1]:
             last = max(first, last - 1)  # the place of a jump belongs to the part after it

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dressage.errors import DressageError, RunError, did_you_mean
+from dressage.errors import ConfigError, DressageError, RunError, did_you_mean
+from dressage.runs.algorithms import canonical_algorithm
 from dressage.runs.find import LAST, find, runs_root, split_checkpoint
 from dressage.runs.group import Group
 from dressage.runs.metrics import describe
@@ -29,6 +30,7 @@ from dressage.runs.readers import (
     wandb,
 )
 from dressage.runs.readers.event_files import is_event_file, read_events
+from dressage.runs.readers.nothing_known import say_what_is_needed, without_strangers
 from dressage.runs.readers.safe import (
     is_file,
     open_file,
@@ -69,15 +71,28 @@ def read(
     paths = [path] if isinstance(path, (str, Path)) else list(path)
     wanted = _checked(mapping or {})
     settings = _settings(config)
-    views = [view for one in paths for view in _read_one(one, wanted, runs_root(root))]
+    views = _once([view for one in paths for view in _read_one(one, wanted, runs_root(root))])
     if not views:
         raise RunError("There is nothing to read: name a run, a folder or a file.")
     for view in views:
+        view.id = view.id or view.path.resolve().name  # of `.` and what lies in it
         _rename(view, wanted)
         if settings:
+            _check_algorithm(view, settings)
             _configure(view, settings)
+        say_what_is_needed(view)
         assemble.finish(view)
     return views
+
+
+def _once(views: list[RunView]) -> list[RunView]:
+    """A run that was named twice would count as two seeds that agree."""
+    kept: dict[tuple[Path, str], RunView] = {}
+    for view in views:
+        first = kept.setdefault((view.path.resolve(), view.id), view)
+        if first is not view:
+            assemble.note(first, f"{view.path} was given more than once and counts once.")
+    return list(kept.values())
 
 
 def _checked(mapping: Mapping[str, str]) -> dict[str, str]:
@@ -147,6 +162,7 @@ def _read_folder(folder: Path, mapping: Mapping[str, str]) -> list[RunView]:
         raise RunError(
             f"There is no run in {folder} that can be read.{reason} Known are: {UNDERSTOOD}."
         )
+    views = without_strangers(folder, views, mapping)
     for view in views:
         assemble.note(view, *unread[:3])
     return views
@@ -296,6 +312,27 @@ def _settings(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
     if "values" in content and "format" in content:  # of a run of ours
         content = content["values"]
     return wandb.unwrapped(content)
+
+
+def _check_algorithm(view: RunView, settings: Mapping[str, Any]) -> None:
+    """Settings of another algorithm would be judged as those of the log."""
+    blank = RunView(Path(), "", sb3.LIBRARY)
+    told = canonical_algorithm(settings.get("algo", ""))
+    if "policy_class" in settings:  # a model of SB3
+        told = sb3.algorithm(settings, set(), blank)
+    logged = view.algo
+    if told is None or logged is None or view.library == generic.LIBRARY:
+        return  # of a table it is known from the file's name at best
+    # SB3 stores DDPG as TD3. A folder's name may say one thing, and what is logged another.
+    if told == logged or {told, logged} == {"td3", "ddpg"}:
+        return
+    if told == sb3.algorithm({}, {*view.own_names.values(), *view.unknown}, blank):
+        return
+    config_of, log_of = (name.replace("_", "-").upper() for name in (told, logged))
+    raise ConfigError(
+        f"The config is of {config_of} and the log of {log_of} ({view.id}): give the config of "
+        "that run."
+    )
 
 
 def _configure(view: RunView, settings: Mapping[str, Any]) -> None:

@@ -157,7 +157,9 @@ class _Rows:
         try:
             rows = list(csv.reader(lines[begin :: self.stride], delimiter=self.mark))
         except csv.Error as error:
-            raise RunError(f"{self.table.path} is damaged: {error}.") from error
+            raise RunError(
+                f"{self.table.path} is damaged or no table: its lines do not split into cells."
+            ) from error
         whole = [row for row in rows if len(row) == len(self.names)]
         self.ragged += len(rows) - len(whole)
         return whole
@@ -224,10 +226,10 @@ class _Rows:
                 table.texts[name] = self.last[at][:1000]
             if self.bad[at] and measured.any():
                 table.notes.append(
-                    f"Column {_short(name)} has {self.bad[at]} cells that are no numbers: left out."
+                    f"Column {quoted(name)} has {self.bad[at]} cells that are no numbers: left out."
                 )
         if self.text:
-            some = ", ".join(_short(self.names[at]) for at in sorted(self.text)[:5])
+            some = ", ".join(quoted(self.names[at]) for at in sorted(self.text)[:5])
             more = " and others" if len(self.text) > 5 else ""
             table.notes.append(f"Columns of text were left out: {some}{more}.")
         if self.ragged:
@@ -338,6 +340,6 @@ def flat(
                 yield name, math.inf if item > 0 else -math.inf
 
 
-def _short(name: str, most: int = 60) -> str:
+def quoted(name: str, most: int = 60) -> str:
     shown: Iterable[str] = (mark if mark.isprintable() else "?" for mark in name[:most])
     return repr("".join(shown) + ("…" if len(name) > most else ""))

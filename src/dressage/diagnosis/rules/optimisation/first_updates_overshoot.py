@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from dressage.diagnosis.look import part
 from dressage.diagnosis.rule import Finding, Rule, Threshold
-from dressage.runs.view import RunView
+from dressage.runs.view import RunView, Series
+
+FIRST_ROWS = 5
 
 
 class FirstUpdatesOvershoot(Rule):
@@ -17,7 +20,8 @@ class FirstUpdatesOvershoot(Rule):
         step that is far longer than the bound lands where the surrogate says nothing.
 
     Evidence
-        The share of clipped ratios and the KL divergence in the first five rows.
+        The share of clipped ratios and the KL divergence in that of the first five rows in which
+        most are clipped.
 
     Threshold and source
         Over 50 % clipped at a KL above 0.08 (our labelled runs, 2026-11-17: at most 29 %
@@ -54,14 +58,27 @@ class FirstUpdatesOvershoot(Rule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        clipped = part(run["train/metrics/clip_fraction"])[:5]
-        kl = part(run["train/metrics/kl_divergence"])[:5]
-        share, moved = float(np.max(clipped, initial=0.0)), float(np.max(kl, initial=0.0))
+        clipped = run["train/metrics/clip_fraction"]
+        first = clipped.values[np.isfinite(clipped.values)][:FIRST_ROWS]
+        if not len(first):
+            return None
+        share = float(first.max())
+        place = clipped.env_steps[np.flatnonzero(clipped.values == share)[0]]
+        moved = _at(run["train/metrics/kl_divergence"], place)
         if not (share > self.bound("clip_fraction") and moved > self.bound("kl")):
             return None
         return self.found(
-            f"{share:.0%} of the ratios are clipped in the first rows, at a KL of {moved:.3g}.",
+            f"{share:.0%} of the ratios are clipped at {place:,.0f} env steps, at a KL of "
+            f"{moved:.3g}.",
             "train/metrics/clip_fraction",
             clip_fraction=share,
             kl=moved,
         )
+
+
+def _at(series: Series, env_steps: float) -> float:
+    """The finite value nearest to a place of the run; NaN of none."""
+    known = np.flatnonzero(np.isfinite(series.values))
+    if not len(known):
+        return math.nan
+    return float(series.values[known[np.abs(series.env_steps[known] - env_steps).argmin()]])

@@ -6,6 +6,8 @@ from dressage.diagnosis.look import late_return, returns, start
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
+SOME = 0.005  # of the way, below which it rounds to nothing
+
 
 class EndsFarFromSolved(Rule):
     """The run ends far from the return that solves its task.
@@ -14,7 +16,9 @@ class EndsFarFromSolved(Rule):
         Whatever else is seen: it has not learned the task.
 
     Evidence
-        The late return, on its way from the first to the environment’s threshold.
+        The late return, on its way from the first to the environment’s threshold: the highest of
+        the last 15 % of the logged means, the last three of them and the last tenth of the single
+        episodes, since means over many episodes trail.
 
     Threshold and source
         Under a quarter of the way (our labelled runs, 2026-11-16: short runs that are healthy end
@@ -148,9 +152,12 @@ class EndsFarFromSolved(Rule):
         way = (late - first) / (run.threshold - first)
         if not way < self.bound("way"):
             return None
+        solves = f"the {run.threshold:g} that solve the task"
+        how = f"{way:.0%} of the way from the {first:.4g} it began at to {solves}"
+        if way < SOME:
+            how = f"no nearer to {solves} than the {first:.4g} it began at"
         return self.found(
-            f"The return ends at {late:.4g}, {way:.0%} of the way from {first:.4g} to "
-            f"{run.threshold:g}.",
+            f"The best that late training shows is a return of {late:.4g}, {how}.",
             "train/roll/ep_rew_mean",
             share_of_way=way,
         )

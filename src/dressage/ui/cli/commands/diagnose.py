@@ -38,7 +38,7 @@ def diagnose(
         typer.Option(
             metavar="LEVEL",
             help="Exit code 1 where a change of this priority or above is asked for: critical, "
-            "high, medium, low.",
+            "high, medium, low; 2 where the log holds nothing to judge by.",
         ),
     ] = None,
     probe: Annotated[
@@ -62,9 +62,9 @@ def diagnose(
     from rich.text import Text
 
     from dressage import api
-    from dressage.errors import ConfigError
+    from dressage.errors import ConfigError, RunError
     from dressage.ui.cli.output import console_for, emit
-    from dressage.ui.diagnosis import LEVELS, follow, print_report, reaches
+    from dressage.ui.diagnosis import LEVELS, follow, print_report, reaches, unjudged
 
     if fail_on is not None and fail_on not in LEVELS:
         raise ConfigError(f"--fail-on takes {', '.join(LEVELS)}, and not '{fail_on}'.")
@@ -89,6 +89,13 @@ def diagnose(
     found = follow(console, look) if watch else look()
     for one in found:
         print_report(console, one)
+    blind = next((one for one in found if unjudged(one)), None)
+    if fail_on is not None and blind is not None:
+        notes = " ".join(blind.diagnosis.notes[:3])
+        raise RunError(
+            f"{blind.document.run_id} holds nothing that could be judged, so that it does not pass "
+            f"--fail-on. {notes}"
+        )
     if json:
         whole = [one.to_json() for one in found]
         emit(whole[0] if len(whole) == 1 else {"runs": whole})

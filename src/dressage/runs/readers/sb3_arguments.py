@@ -1,5 +1,6 @@
 """What the constructors of Stable-Baselines3's algorithms and policies take, by our names of the
-algorithms; those of sb3-contrib as well. A test holds the first against SB3 itself."""
+algorithms, and where our settings are among them. A test holds SB3's own against SB3; those of
+sb3-contrib are from its documentation."""
 
 from __future__ import annotations
 
@@ -63,3 +64,20 @@ POLICY_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "td3": _CRITICS,
     "ddpg": _CRITICS,
 }
+
+# Settings of ours that are parts of `policy_kwargs`, and of `optimizer_kwargs` in there.
+OF_POLICY = {
+    "net_arch": "net_arch", "activation": "activation_fn", "log_std_init": "log_std_init",
+    "ortho_init": "ortho_init", "n_critics": "n_critics", "n_quantiles": "n_quantiles",
+    "share_features": "share_features_extractor", "optimizer": "optimizer_class",
+}  # fmt: skip
+OF_OPTIMIZER = {"optimizer_eps": "eps", "weight_decay": "weight_decay", "rmsprop_alpha": "alpha"}
+ACTIVATIONS = {
+    "tanh": "Tanh", "relu": "ReLU", "gelu": "GELU", "elu": "ELU", "silu": "SiLU",
+    "leakyrelu": "LeakyReLU", "sigmoid": "Sigmoid", "identity": "Identity",
+}  # fmt: skip
+OPTIMIZERS = {
+    "adam": "Adam", "adamw": "AdamW", "sgd": "SGD", "rmsprop": "RMSprop",
+    "rmsprop_tf": "RMSpropTFLike",  # of stable_baselines3.common.sb2_compat, the others of torch
+}  # fmt: skip
+OPTIMIZER_LACKS = {"sgd": ("eps", "alpha"), "adam": ("alpha",), "adamw": ("alpha",)}

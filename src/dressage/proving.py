@@ -54,6 +54,7 @@ def verify_run(
     """
     settings = settings_of(view)
     clean = checked(view, settings, patch)
+    _say_what_is_lost(view, say)
     folder = root / f"verify-{digest([*_kind(view), settings, clean])}"
 
     def trained(side: str, seeds: range) -> list[RunView]:
@@ -81,6 +82,7 @@ def optimize_run(
     Every verdict joins the record. Seeds that are there already are not trained again.
     """
     settings = settings_of(view)
+    _say_what_is_lost(view, say)
     folder = root / f"optimize-{digest([*_kind(view), settings])}"
 
     def trained(asked: Mapping[str, Any], seeds: range) -> list[RunView]:
@@ -116,6 +118,11 @@ def optimize_run(
     report = optimize_report(made, view, settings, spell, sides, path)
     report.write_all(folder, report.to_json())
     return report
+
+
+def _say_what_is_lost(view: RunView, say: Callable[[str], None]) -> None:
+    if view.library == sb3.LIBRARY:
+        say(sb3.made_by_id(view))
 
 
 def _confirming(

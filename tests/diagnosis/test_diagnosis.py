@@ -150,7 +150,7 @@ def test_no_log_cannot_be_told() -> None:
 def test_a_patch_speaks_the_runs_own_language() -> None:
     steps = np.linspace(1000, 50_000, 50)
     run = RunView(
-        Path("x"), "x", "sb3", "dqn", "CartPole-v1", {"learning_starts": 50_000},
+        Path("x"), "x", "cleanrl", "dqn", "CartPole-v1", {"learning_starts": 50_000},
         own_settings={"learning_starts": "their_name"}, budget=50_000, env_steps=50_000,
         series={"train/roll/ep_rew_mean": Series(steps, 20 + np.sin(steps))},
     )  # fmt: skip

@@ -180,11 +180,21 @@ def test_measured_effects_take_the_place_of_guesses() -> None:
         ({"learning_rate": "linear(1e-3, 0)"}, {"learning_rate": "LinearSchedule(0.001, 0, 1)"}),
         ({"learning_rate": "cosine(1e-3, 0)"}, {"learning_rate": 1e-3}),
         ({"learning_rate": "1e-3", "train_freq": 1}, {"learning_rate": 1e-3, "train_freq": 1}),
-        ({"noise_std": 0.1}, {"action_noise": "NormalActionNoise(mean=0, sigma=0.1)"}),
         ({"normalize_advantage": "off"}, {"normalize_advantage": False}),
         (
             {"normalize_obs": True, "normalize_reward": False},
-            {"VecNormalize": {"norm_obs": True, "norm_reward": False}},
+            {"env": "VecNormalize(env, norm_obs=True, norm_reward=False)"},
+        ),
+        (
+            {"normalize_reward": True, "gamma": 0.9},
+            {
+                "gamma": 0.9,
+                "env": "VecNormalize(env, norm_obs=False, norm_reward=True, gamma=0.9)",
+            },
+        ),
+        (
+            {"net_arch": {"policy": [64], "value": [32]}},
+            {"policy_kwargs": "dict(net_arch=dict(pi=[64], vf=[32]))"},
         ),
         (
             {"epsilon": "linear(1, 0.05, until=0.2)"},
@@ -202,15 +212,11 @@ def test_measured_effects_take_the_place_of_guesses() -> None:
                 "activation": "tanh",
             },
             {
-                "policy_kwargs": {
-                    "optimizer_class": "torch.optim.Adam",
-                    "optimizer_kwargs": {"eps": 1e-5},
-                    "net_arch": [64, 64],
-                    "activation_fn": "nn.Tanh",
-                }
+                "policy_kwargs": "dict(optimizer_class=torch.optim.Adam, "
+                "optimizer_kwargs=dict(eps=1e-05), net_arch=[64, 64], "
+                "activation_fn=torch.nn.Tanh)"
             },
         ),
-        ({"value_learning_rate": 6e-4}, {}),
     ],
 )
 def test_a_patch_for_sb3_is_what_its_script_would_say(ours: Any, own: Any) -> None:
@@ -224,7 +230,7 @@ def test_a_patch_for_rl_zoo_is_what_its_file_would_say() -> None:
     assert own_words(run, asked) == {
         "n_timesteps": 200_000,
         "learning_rate": "lin_0.001",
-        "normalize": {"norm_obs": True},
+        "normalize": "dict(norm_obs=True, norm_reward=False)",
     }
 
 

@@ -15,7 +15,7 @@ import dressage
 from dressage.errors import ConfigError, RunError
 from dressage.prove import sb3
 from dressage.prove.optimize import Candidate, Diagnosed, Optimization, Round, Trial
-from dressage.proving import seeds_of
+from dressage.proving import optimize_run, seeds_of, verify_run
 from dressage.runs.readers import read
 from dressage.runs.view import RunView, Series
 
@@ -109,6 +109,70 @@ def test_patches_are_taken_in_their_words_and_in_ours(ppo: RunView) -> None:
         sb3.checked(ppo, settings, {"activation": "mish"})
 
 
+def like(algo: str, env: str, **config: object) -> RunView:
+    return RunView(
+        Path("x"), "x", "sb3", algo, env, {"learning_rate": 1e-3, **config}, env_steps=1000.0
+    )
+
+
+def test_an_error_names_only_what_the_algorithm_has() -> None:
+    run = like("dqn", "CartPole-v1")
+    with pytest.raises(ConfigError) as said:
+        sb3.checked(run, sb3.settings_of(run), {"clip_range": 0.2})
+    assert "epsilon" in str(said.value) and "max_grad_norm" in str(said.value)
+    assert not {"log_std_init", "noise_std", "ortho_init"} & set(
+        str(said.value).strip(".").replace(",", "").split()
+    )
+    run = like("sac", "Pendulum-v1")
+    with pytest.raises(ConfigError, match="'max_grad_norm' is no setting that SB3's SAC") as said:
+        sb3.checked(run, sb3.settings_of(run), {"max_grad_norm": 0.5})
+    assert "noise_std" in str(said.value) and "epsilon" not in str(said.value)
+
+
+def test_epsilon_and_noise_are_taken_in_their_words() -> None:
+    run = like("dqn", "CartPole-v1", epsilon=0.0)
+    run.own_config = {"exploration_initial_eps": 0.0, "exploration_fraction": 0.1}
+    settings = sb3.settings_of(run)
+    patch = {"exploration_initial_eps": 1, "exploration_final_eps": 0.05}
+    assert sb3.checked(run, settings, patch) == {"epsilon": "linear(1, 0.05, until=0.1)"}
+    run = like("td3", "Pendulum-v1", noise_std=0.0)
+    settings = sb3.settings_of(run)
+    assert sb3.checked(run, settings, {"action_noise": "normal"}) == {"noise_std": 0.1}
+    both = {"action_noise": "normal", "noise_std": 0.3}
+    assert sb3.checked(run, settings, both) == {"noise_std": 0.3}
+    assert sb3.job_of(run, settings | {"noise_std": 0.3})["arguments"]["action_noise"] == 0.3
+    with pytest.raises(ConfigError, match="action_noise=ou"):
+        sb3.checked(run, settings, {"action_noise": "ou"})
+
+
+def test_networks_and_optimizers_are_told_as_sb3_has_them() -> None:
+    run = like("td3", "Pendulum-v1", net_arch={"policy": [8], "value": [4]}, n_step=3)
+    given = sb3.job_of(run, sb3.settings_of(run))["arguments"]
+    assert given["policy_kwargs"] == {"net_arch": {"pi": [8], "qf": [4]}} and given["n_steps"] == 3
+    run = like("a2c", "CartPole-v1", optimizer="sgd", optimizer_eps=1e-5, weight_decay=0.1)
+    given = sb3.job_of(run, sb3.settings_of(run))["arguments"]["policy_kwargs"]
+    assert given == {"optimizer_class": "SGD", "optimizer_kwargs": {"weight_decay": 0.1}}
+
+
+def test_it_is_said_that_wrappers_are_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Enough(Exception):
+        pass
+
+    def stop(*args: object, **given: object) -> None:
+        raise Enough
+
+    monkeypatch.setattr("dressage.proving.verify", stop)
+    monkeypatch.setattr("dressage.proving.optimize", stop)
+    said: list[str] = []
+    rest = {"train": dressage.train, "say": said.append, "threshold": None}
+    run = like("ppo", "CartPole-v1")
+    with pytest.raises(Enough):
+        verify_run(run, {"gamma": 0.9}, tmp_path, **rest)
+    with pytest.raises(Enough):
+        optimize_run(run, tmp_path, minutes=1.0, goal="frames", **rest)
+    assert said == [sb3.made_by_id(run)] * 2 and "CartPole-v1: wrappers" in said[0]
+
+
 def test_the_result_is_a_plain_file_in_their_words(ppo: RunView) -> None:
     told = sb3.as_config(ppo, sb3.settings_of(ppo) | {"ent_coef": 0.0})
     again = yaml.safe_load(yaml.safe_dump(told))
@@ -117,7 +181,7 @@ def test_the_result_is_a_plain_file_in_their_words(ppo: RunView) -> None:
         "net_arch": [16, 16],
         "activation_fn": "ReLU",
         "optimizer_class": "Adam",
-        "optimizer_kwargs": {"eps": 1e-5},
+        "optimizer_kwargs": {"eps": 1e-5, "weight_decay": 0.0},
     }
     assert again["n_timesteps"] == 512 and again["algo"] == "ppo"
 

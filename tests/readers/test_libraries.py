@@ -15,6 +15,7 @@ from event_writer import cleanrl_run, tianshou_run, write_events
 from dressage.errors import ConfigError, DressageError, RunError
 from dressage.runs.metrics import describe
 from dressage.runs.readers import read
+from dressage.runs.readers.sb3_zip import settings_in
 from dressage.runs.readers.vocabulary import KNOWN
 from dressage.runs.view import RunView
 from dressage.runs.writer import RunWriter
@@ -151,6 +152,69 @@ class TestSB3:
             "val/roll/ep_rew_std",
             list(zip(stored["timesteps"], stored["results"].std(1), strict=True)),
         )
+
+    @pytest.mark.parametrize("name", ["sb3_ppo", "sb3_dqn", "sb3_sac"])
+    def test_of_a_zip_only_settings_are_kept(self, name: str) -> None:
+        own = one(SAMPLES / name).own_config
+        assert {"gamma", "learning_rate", "n_envs", "total_timesteps", "policy_kwargs"} <= set(own)
+        text = json.dumps(own)
+        for internal in (":type:", ":serialized:", " at 0x", "<class", "__", "batch_norm"):
+            assert internal not in text, internal
+        private = {key for key in own if key.startswith("_")}
+        assert private <= {"_n_updates"}  # by which `verify` knows how often it trained
+        assert not {"start_time", "verbose", "policy_class", "observation_space"} & set(own)
+        assert "null" not in text or name != "sb3_dqn"  # action_noise is no argument of DQN's
+
+    def test_settings_among_what_sb3_saves(self) -> None:
+        """As SB3 2.9 writes them, by hand."""
+        found = settings_in(
+            {
+                "policy_class": {":type:": "x", "__module__": "stable_baselines3.td3.policies"},
+                "learning_rate": {":type:": "<class 'function'>", ":serialized:": "AAAA"},
+                "lr_schedule": {
+                    "value_schedule": "LinearSchedule(start=0.1, end=0, end_fraction=1)"
+                },
+                "clip_range": {":type:": "x", "value_schedule": "ConstantSchedule(val=0.2)"},
+                "policy_kwargs": {
+                    ":type:": "<class 'dict'>",
+                    "activation_fn": "<class 'torch.nn.modules.activation.ReLU'>",
+                    "optimizer_kwargs": {"eps": 1e-5},
+                    "made": "<function made at 0x7f>",
+                    "n_critics": 1,
+                },
+                "action_noise": {
+                    ":type:": "<class 'stable_baselines3.common.noise.NormalActionNoise'>",
+                    "_mu": "[0. 0.]",
+                    "_sigma": "[0.1 0.1]",
+                },
+                "policy_delay": 1,
+                "target_noise_clip": 0.0,
+                "train_freq": {":type:": "x", ":serialized:": "AAAA"},
+                "replay_buffer_class": {":type:": "x", "__init__": "<function f at 0x7f>"},
+                "replay_buffer_kwargs": {},
+                "_last_obs": {":type:": "<class 'numpy.ndarray'>"},
+                "_total_timesteps": 100,
+                "_n_updates": 40,
+                "num_timesteps": 100,
+                "own_number": 3,
+            }
+        )
+        assert found == {
+            "learning_rate": "linear(0.1, 0)",
+            "clip_range": 0.2,
+            "policy_kwargs": {
+                "activation_fn": "torch.nn.modules.activation.ReLU",
+                "optimizer_kwargs": {"eps": 1e-5},
+                "n_critics": 1,
+            },
+            "action_noise": "NormalActionNoise(sigma=[0.1 0.1])",
+            "policy_delay": 1,
+            "target_noise_clip": 0.0,
+            "total_timesteps": 100,
+            "_n_updates": 40,
+            "own_number": 3,
+            "algo": "ddpg",  # it is TD3 with one critic, without delay and smoothing
+        }
 
     def test_zip_alone(self) -> None:
         view = one(SAMPLES / "sb3_sac/model.zip")

@@ -106,7 +106,7 @@ def test_primary_secondary_and_root_causes() -> None:
 
 
 def test_a_recommendation_has_all_its_parts() -> None:
-    text = shown(*recommendations(ILL, view()))
+    text = shown(*recommendations(ILL, view(learning_rate=0.05)))
     for part in ("Priority | **high**", "Change | Lower the learning rate.", "Rationale | The KL",
                  "Expected impact | over 30 %", "Risk | slower", "How to verify |"):  # fmt: skip
         assert part in text

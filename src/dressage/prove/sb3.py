@@ -21,21 +21,32 @@ from dressage.errors import ConfigError, RunError
 from dressage.math.schedules import Schedule, parse_schedule
 from dressage.runs.files import writing
 from dressage.runs.readers import read
+from dressage.runs.readers.sb3 import EPSILON
 from dressage.runs.readers.sb3 import LIBRARY as LIBRARY
-from dressage.runs.readers.values import plain_value
+from dressage.runs.readers.sb3_arguments import (
+    ACTIVATIONS,
+    CLASSES,
+    CONTRIB,
+    OF_OPTIMIZER,
+    OF_POLICY,
+    OPTIMIZER_LACKS,
+    OPTIMIZERS,
+    POLICY_ARGUMENTS,
+)
+from dressage.runs.readers.sb3_zip import UPDATES
+from dressage.runs.readers.values import plain_value, schedule_text
 from dressage.runs.view import RunView
 
-ALGORITHMS = {
-    "ppo": "PPO", "a2c": "A2C", "dqn": "DQN", "sac": "SAC", "td3": "TD3", "ddpg": "DDPG",
-}  # fmt: skip
+ALGORITHMS = {algo: name for algo, name in CLASSES.items() if algo not in CONTRIB}
 PROGRAM = Path(__file__).with_name("sb3_program.py")
 PYTHON = "DRESSAGE_SB3_PYTHON"  # an interpreter that has SB3, where ours has not
 AT_ONCE = 2  # processes, each with one thread
 SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
 POINTS = 65  # of a schedule
 SHARED = ("gamma", "learning_rate")
+SDE = ("use_sde", "sde_sample_freq")
 ON_POLICY = (
-    *SHARED, "n_steps", "gae_lambda", "ent_coef", "vf_coef", "max_grad_norm",
+    *SHARED, *SDE, "n_steps", "gae_lambda", "ent_coef", "vf_coef", "max_grad_norm",
     "normalize_advantage",
 )  # fmt: skip
 OFF_POLICY = (
@@ -45,18 +56,31 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "ppo": (*ON_POLICY, "batch_size", "n_epochs", "clip_range", "clip_range_vf", "target_kl"),
     "a2c": ON_POLICY,
     "dqn": (*OFF_POLICY, "target_update_interval", "max_grad_norm"),
-    "sac": (*OFF_POLICY, "ent_coef", "target_entropy"),
+    "sac": (*OFF_POLICY, *SDE, "ent_coef", "target_entropy"),
     "td3": (*OFF_POLICY, "policy_delay", "target_policy_noise", "target_noise_clip"),
     "ddpg": OFF_POLICY,
 }
-# Settings of the network, of epsilon, of normalising and of noise, which go elsewhere.
-POLICY = ("net_arch", "activation", "ortho_init", "log_std_init", "optimizer", "optimizer_eps")
-BESIDE = ("n_envs", "env_steps", "normalize_obs", "normalize_reward", "epsilon", "noise_std")
-ACTIVATIONS = {
-    "tanh": "Tanh", "relu": "ReLU", "gelu": "GELU", "elu": "ELU", "silu": "SiLU",
-    "leakyrelu": "LeakyReLU",
+BESIDE = ("n_envs", "env_steps", "normalize_obs", "normalize_reward")  # of all
+# Settings that have another name or another place in SB3, by algorithm.
+SPECIAL: dict[str, tuple[str, ...]] = {
+    "ppo": (), "a2c": (), "dqn": ("epsilon", "n_step"), "sac": ("noise_std", "n_step"),
+    "td3": ("noise_std", "n_step"), "ddpg": ("noise_std", "n_step"),
 }  # fmt: skip
-OPTIMIZERS = {"adam": "Adam", "adamw": "AdamW", "sgd": "SGD", "rmsprop": "RMSprop"}
+NOISE = 0.1  # of actions, where only the kind is given
+
+
+def known_settings(algo: str) -> set[str]:
+    """What an algorithm of SB3 can be given, in our words."""
+    policy = {ours for ours, theirs in OF_POLICY.items() if theirs in POLICY_ARGUMENTS[algo]}
+    return {*ARGUMENTS[algo], *SPECIAL[algo], *policy, *OF_OPTIMIZER, *BESIDE}
+
+
+def made_by_id(view: RunView) -> str:
+    """What is said before a run of SB3 is trained again."""
+    return (
+        f"The environment is made by its id, {view.env}: wrappers of your own are no part of what "
+        "is trained here."
+    )
 
 
 def settings_of(view: RunView) -> dict[str, Any]:
@@ -71,7 +95,7 @@ def settings_of(view: RunView) -> dict[str, Any]:
             f"{view.id} does not say its environment: SB3's Monitor writes it into monitor.csv "
             "(make_vec_env with monitor_dir), and RL-Zoo into args.yml."
         )
-    known = {*ARGUMENTS[view.algo], *POLICY, *BESIDE}
+    known = known_settings(view.algo)
     found = {name: value for name, value in view.config.items() if name in known}
     found.setdefault("env_steps", int(view.env_steps))
     found.setdefault("n_envs", 1)
@@ -110,7 +134,7 @@ def _rate_as_it_ran(view: RunView) -> str | float | None:
 def _train_freq(view: RunView, settings: Mapping[str, Any]) -> int:
     """Steps of an environment between trainings, by the updates that model or log count."""
     steps = float(settings.get("gradient_steps") or 1)
-    made = plain_value(view.own_config.get("_n_updates"))
+    made = plain_value(view.own_config.get(UPDATES))
     taken = view.env_steps - float(settings.get("learning_starts") or 0)
     updates = view["updates"]
     if not isinstance(made, int | float) and updates and len(updates.values) > 1:
@@ -123,15 +147,16 @@ def _train_freq(view: RunView, settings: Mapping[str, Any]) -> int:
 
 def checked(view: RunView, settings: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     """A patch in SB3's words or in ours, in ours; an error where SB3 does not know a name."""
-    ours = {theirs: name for name, theirs in view.own_settings.items()}
-    known = {*ARGUMENTS[str(view.algo)], *POLICY, *BESIDE} - {"env_steps"}
+    algo = str(view.algo)
+    ours = {theirs: name for name, theirs in view.own_settings.items() if name != "epsilon"}
+    known = known_settings(algo) - {"env_steps"}
     clean: dict[str, Any] = {}
-    for given, value in patch.items():
+    for given, value in _joined(view, settings, patch).items():
         name = given if given in known else ours.get(given, given)
         if name not in known:
             raise ConfigError(
-                f"'{given}' is no setting that SB3's {ALGORITHMS[str(view.algo)]} can be trained "
-                f"with again; it has {', '.join(sorted(known))}."
+                f"'{given}' is no setting that SB3's {ALGORITHMS[algo]} can be trained with "
+                f"again; it has {', '.join(sorted(known))}."
             )
         if settings.get(name) != value:
             clean[name] = value
@@ -139,6 +164,24 @@ def checked(view: RunView, settings: Mapping[str, Any], patch: Mapping[str, Any]
         raise ConfigError(f"The patch {dict(patch)} changes nothing: the run has these settings.")
     job_of(view, {**settings, **clean})  # says what cannot be
     return clean
+
+
+def _joined(view: RunView, settings: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """The patch, with SB3's three settings of epsilon as our one, and a kind of noise as its
+    deviation."""
+    given, algo = dict(patch), str(view.algo)
+    if algo == "dqn" and given.keys() & set(EPSILON):
+        now = _epsilon(settings.get("epsilon", "linear(1, 0.05, until=0.1)"))
+        now |= {name: view.own_config[name] for name in EPSILON if name in view.own_config} | given
+        first, last, until = (now[name] for name in EPSILON)
+        given = {name: value for name, value in given.items() if name not in EPSILON}
+        given["epsilon"] = schedule_text("linear", first, last, until=until)
+    if "noise_std" in SPECIAL[algo] and "action_noise" in given:
+        kind = given.pop("action_noise")
+        if kind not in ("normal", "none", None):
+            raise ConfigError(f"action_noise={kind}: SB3 is given 'normal' with a noise_std here.")
+        given.setdefault("noise_std", NOISE if kind == "normal" else 0.0)
+    return given
 
 
 def job_of(view: RunView, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,9 +198,11 @@ def job_of(view: RunView, settings: Mapping[str, Any]) -> dict[str, Any]:
         arguments["normalize_advantage"] = arguments["normalize_advantage"] != "off"
     if algo == "dqn" and "epsilon" in settings:
         arguments |= _epsilon(settings["epsilon"])
-    if algo in ("td3", "ddpg", "sac") and settings.get("noise_std"):
+    if "noise_std" in SPECIAL[algo] and settings.get("noise_std"):
         arguments["action_noise"] = settings["noise_std"]
-    if policy := _policy(settings):
+    if "n_step" in SPECIAL[algo] and settings.get("n_step", 1) != 1:  # SB3 has it since 2.7
+        arguments["n_steps"] = settings["n_step"]
+    if policy := _policy(algo, settings):
         arguments["policy_kwargs"] = policy
     normalize = {
         f"norm_{what}": bool(settings.get(f"normalize_{what}", False)) for what in ("obs", "reward")
@@ -220,24 +265,26 @@ def _epsilon(value: Any) -> dict[str, float]:
     }
 
 
-def _policy(settings: Mapping[str, Any]) -> dict[str, Any]:
-    found = {
-        name: settings[name]
-        for name in ("net_arch", "ortho_init", "log_std_init")
-        if settings.get(name) is not None
+def _policy(algo: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    tables = {"activation": ACTIVATIONS, "optimizer": OPTIMIZERS}
+    found: dict[str, Any] = {}
+    for name, theirs in OF_POLICY.items():
+        value = settings.get(name)
+        if value is None:
+            continue
+        if name in tables and value not in tables[name]:
+            raise ConfigError(f"{name}={value}: SB3 is given one of {', '.join(tables[name])}.")
+        found[theirs] = tables[name][value] if name in tables else value
+    if isinstance(arch := found.get("net_arch"), Mapping):  # the policy's and the value's apart
+        parts = {"policy": "pi", "value": "vf" if algo in ("ppo", "a2c") else "qf"}
+        found["net_arch"] = {parts.get(part, part): widths for part, widths in arch.items()}
+    lacks = OPTIMIZER_LACKS.get(str(settings.get("optimizer", "adam")), ())
+    kwargs = {
+        theirs: settings[name]
+        for name, theirs in OF_OPTIMIZER.items()
+        if settings.get(name) is not None and theirs not in lacks
     }
-    for name, theirs, table in (
-        ("activation", "activation_fn", ACTIVATIONS),
-        ("optimizer", "optimizer_class", OPTIMIZERS),
-    ):
-        word = settings.get(name)
-        if word is not None:
-            if word not in table:
-                raise ConfigError(f"{name}={word}: SB3 is given one of {', '.join(table)}.")
-            found[theirs] = table[word]
-    if settings.get("optimizer_eps") is not None:
-        found["optimizer_kwargs"] = {"eps": settings["optimizer_eps"]}
-    return found
+    return found | ({"optimizer_kwargs": kwargs} if kwargs else {})
 
 
 def seeds_of(

@@ -21,6 +21,7 @@ import stable_baselines3 as sb3
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.noise import NormalActionNoise
+from stable_baselines3.common.sb2_compat import rmsprop_tf_like as sb2_compat
 from stable_baselines3.common.vec_env import VecNormalize
 
 
@@ -61,9 +62,11 @@ def made(arguments: dict[str, Any], action_shape: tuple[int, ...]) -> dict[str, 
             np.zeros(action_shape), np.full(action_shape, float(noise))
         )
     policy = dict(given.pop("policy_kwargs", {}))
-    for name, module in (("activation_fn", torch.nn), ("optimizer_class", torch.optim)):
-        if name in policy:
-            policy[name] = getattr(module, policy[name])
+    if "activation_fn" in policy:
+        policy["activation_fn"] = getattr(torch.nn, policy["activation_fn"])
+    if "optimizer_class" in policy:
+        name = policy["optimizer_class"]
+        policy["optimizer_class"] = getattr(torch.optim, name, None) or getattr(sb2_compat, name)
     return {**given, "policy_kwargs": policy}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from dressage.diagnosis.prescriptions import optimisation, surroundings, values
 from dressage.diagnosis.prescriptions.fix import Fix, Patch, same
-from dressage.diagnosis.prescriptions.own_words import own_words
+from dressage.diagnosis.prescriptions.own_words import own_words, tellable
 from dressage.diagnosis.prescriptions.valid import valid
 from dressage.diagnosis.record import Effect, Verified, expected_effect
 from dressage.diagnosis.rule import Finding, Severity
@@ -43,7 +43,7 @@ class Prescription:
     risk: str
     priority: Severity
     verify: str
-    ours: Patch = field(default_factory=dict)  # the same patch in our words
+    ours: Patch = field(default_factory=dict)  # the same patch in our words, as `verify` takes it
 
 
 def prescribe(
@@ -62,12 +62,13 @@ def prescribe(
         except (ConfigError, ArithmeticError, LookupError, TypeError, ValueError):
             # the config says too little, or something odd
             ours = {}
+    ours, in_words = tellable(run, ours)
     effect = expected_effect(verified, cause, run.algo, run.env) if ours else None
     watch = f", and watch {run.own_name(fix.watch)}" if fix.watch else ""
     return Prescription(
         cause=cause,
         patch=own_words(run, ours),
-        advice=fix.advice,
+        advice=f"{fix.advice} {in_words}".strip(),
         rationale=" ".join(finding.says for finding in findings[:2]),
         expected_effect=PRIORITIES[worst] if effect is None else effect.says,
         risk=fix.risk,
@@ -104,6 +105,7 @@ def tuned(run: RunView) -> Prescription | None:
         if group & ours.keys():
             also = (group & preset.settings.keys()) - run.config.keys()
             ours |= {name: preset.settings[name] for name in sorted(also)}
+    ours, _ = tellable(run, ours)
     if not ours:
         return None
     returns = [float(value) for value in preset.earned["returns"]]

@@ -40,6 +40,7 @@ from dressage.runs.readers.safe import (
     walk,
     zip_entries,
 )
+from dressage.runs.readers.sb3_zip import settings_in
 from dressage.runs.readers.tables import LINE, read_csv, read_json_lines
 from dressage.runs.run import Run
 from dressage.runs.view import RunView, Series
@@ -305,6 +306,7 @@ def _settings(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
         from dressage.runs.files import parse_json
 
         content = parse_json(entries["data"], f"{file}: data")
+        content = settings_in(content) if isinstance(content, dict) else content
     else:
         content = read_json_file(file) if file.suffix == ".json" else read_yaml(file)
     if not isinstance(content, dict):

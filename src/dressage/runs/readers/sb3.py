@@ -20,6 +20,8 @@ from dressage.runs.readers.clock import straighten
 from dressage.runs.readers.event_files import Events, is_event_file, read_events
 from dressage.runs.readers.names import Metric, Names, Setting, renamed
 from dressage.runs.readers.safe import npz_arrays, read_json_file, read_yaml, zip_entries
+from dressage.runs.readers.sb3_arguments import ARGUMENTS
+from dressage.runs.readers.sb3_zip import settings_in
 from dressage.runs.readers.tables import Table, read_csv
 from dressage.runs.readers.values import canonical, flat_config, plain_value, schedule_text
 from dressage.runs.view import Episodes, RunView, Series
@@ -116,6 +118,8 @@ def read(path: Path, files: list[Path], tags: Events | None = None) -> RunView:
     columns = {name for table in tables for name in table.columns}
     columns |= set(tags.scalars) if tags else set()
     view.algo = algorithm(own, columns, view)
+    has = ARGUMENTS.get(view.algo or "", own)  # SB3 saves None of what an algorithm does not have
+    own = {name: value for name, value in own.items() if value is not None or name in has}
     configure(view, own)
     for table in tables:
         clock = assemble.clock_or_rows(view, table, CLOCK)
@@ -176,7 +180,7 @@ def _recorded_config(view: RunView, file: Path) -> dict[str, Any]:
         raise RunError(f"{file.name} holds no settings: left out.")
     spaces = content.get("spaces")
     view.spec = view.spec | (spaces if isinstance(spaces, dict) else {})
-    return settings
+    return settings_in(settings)
 
 
 def _zip_config(view: RunView, file: Path) -> dict[str, Any]:
@@ -187,19 +191,11 @@ def _zip_config(view: RunView, file: Path) -> dict[str, Any]:
     data = parse_json(entries["data"], f"{file.name}: data")
     if not isinstance(data, dict):
         raise RunError(f"{file.name}: its settings are not a JSON object.")
-    own = {name: _without_pickle(value) for name, value in data.items()}
-    if steps := assemble.positive(own.get("num_timesteps")):
+    if steps := assemble.positive(data.get("num_timesteps")):
         view.env_steps = steps
-    spaces = {name: _space(own.get(name)) for name in ("observation_space", "action_space")}
+    spaces = {name: _space(data.get(name)) for name in ("observation_space", "action_space")}
     view.spec = {name: text for name, text in spaces.items() if text} | view.spec
-    return own
-
-
-def _without_pickle(value: Any) -> Any:
-    if isinstance(value, dict):
-        hidden = (":serialized:", "__doc__")
-        return {key: _without_pickle(item) for key, item in value.items() if key not in hidden}
-    return value
+    return settings_in(data)
 
 
 def _space(value: Any) -> str | None:
@@ -216,19 +212,13 @@ def algorithm(own: Mapping[str, Any], columns: set[str], view: RunView) -> str |
     """From the settings, from what is logged, from the folder's name."""
     if found := canonical_algorithm(own.get("algo", "")):
         return found
-    policy = own.get("policy_class")
-    module = str(policy.get("__module__", "")) if isinstance(policy, dict) else ""
-    if found := canonical_algorithm(module.removeprefix("stable_baselines3.").partition(".")[0]):
-        return found
-    if module.startswith("sb3_contrib.") and (found := canonical_algorithm(module.split(".")[1])):
-        return found
     if found := canonical_algorithm(view.path.name):
         return found
     if "clip_range" in own or "train/clip_fraction" in columns:
         return "ppo"
     if "exploration_final_eps" in own or "rollout/exploration_rate" in columns:
         return "dqn"
-    if "train/ent_coef" in columns or "ent_coef_optimizer" in own:
+    if "train/ent_coef" in columns:
         return "sac"
     if "train/policy_loss" in columns and "train/value_loss" in columns:
         return "a2c"
@@ -274,12 +264,11 @@ def _of_policies(algo: str | None) -> dict[str, Any]:
 
 
 def _noise(own: Any, algo: str | None) -> dict[str, Any]:
-    """The deviation of Gaussian noise on actions, of which the zip holds a list or a text."""
+    """The deviation of noise on actions: `NormalActionNoise(sigma=[0.1 0.1])`."""
     if own is None:
         return {"noise_std": 0.0} if algo in ("td3", "ddpg") else {}
-    sigma = own.get("_sigma") if isinstance(own, dict) else None
-    number = re.search(r"\d+\.?\d*(?:e-?\d+)?", str(sigma)[:200])
-    return {"noise_std": float(number[0])} if number else {}
+    number = re.search(r"sigma\D*(\d+\.?\d*(?:e-?\d+)?)", str(own)[:2000])
+    return {"noise_std": float(number[1])} if number else {}
 
 
 def _policy_kwargs(text: str) -> dict[str, Any]:

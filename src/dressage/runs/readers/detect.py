@@ -320,7 +320,7 @@ def _check_algorithm(view: RunView, settings: Mapping[str, Any]) -> None:
     """Settings of another algorithm would be judged as those of the log."""
     blank = RunView(Path(), "", sb3.LIBRARY)
     told = canonical_algorithm(settings.get("algo", ""))
-    if "policy_class" in settings:  # a model of SB3
+    if told is None and "policy_kwargs" in settings:  # a model of SB3
         told = sb3.algorithm(settings, set(), blank)
     logged = view.algo
     if told is None or logged is None or view.library == generic.LIBRARY:

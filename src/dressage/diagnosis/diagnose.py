@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from dressage.diagnosis.analyses.reach import OTHER_REWARD
 from dressage.diagnosis.infer import HEALTHY, Rates, kind_of, posterior, ranking, separating, tells
 from dressage.diagnosis.look import FEWEST, median, part, returns, solved, thin
 from dressage.diagnosis.possible import possible_causes
@@ -23,8 +24,7 @@ from dressage.runs.uses import RECORD
 from dressage.runs.view import RunView
 
 Verdict = Literal["healthy", "undertrained", "faulty", "cannot_tell"]
-# Rules that bear on the verdict by themselves.
-STILL_RISING, FAR_FROM_SOLVED, OTHER_REWARD = "PRO002", "PRO009", "ENV010"
+STILL_RISING, FAR_FROM_SOLVED = "PRO002", "PRO009"  # rules that bear on the verdict by themselves
 BUDGET = "budget-too-small"
 ASKED = 0.1  # share of the first cause's probability, below which no change is asked for
 SHOWN = 0.02  # probability below which a cause is not named

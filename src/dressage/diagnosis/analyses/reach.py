@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from dressage.diagnosis.registry import all_rules
 from dressage.math.summary import interquartile_mean
 from dressage.presets import Preset, find_preset
 from dressage.runs.table import Array
 from dressage.runs.view import RunView, Series
+
+OTHER_REWARD = "ENV010"  # the rule that finds a reward which is not the environment's
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Reach:
     env_steps: float  # done
     best: float | None  # highest return seen, of evaluations where there are any
     reference: Reference | None
+    comparable: bool = True  # no: the logged reward is not the environment's own
 
     @property
     def first(self) -> float | None:
@@ -45,6 +49,8 @@ class Reach:
 
 def reach(run: RunView, preset: Preset | None = None) -> Reach:
     """`preset`: taken instead of the shipped one of this environment and algorithm."""
+    if all_rules()[OTHER_REWARD].look(run)[1] is not None:
+        return Reach(None, "", None, None, run.env_steps, None, None, comparable=False)
     if preset is None and run.env and run.algo:
         preset = find_preset(run.env, run.algo)
     earned = preset.earned if preset is not None else {}

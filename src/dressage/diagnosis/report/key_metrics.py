@@ -88,6 +88,11 @@ def _phases(phases: Sequence[Phase]) -> list[Block]:
 
 def reach_words(reach: Reach, alone: bool = True) -> str:
     """Whether and when the threshold was reached, and what the reference did."""
+    if not reach.comparable:
+        return (
+            "The logged reward is not the environment's own (ENV010): it has no threshold or "
+            "reference to be compared with."
+        )
     parts = []
     if reach.target is None:
         parts.append("The task names no threshold that is known here.")

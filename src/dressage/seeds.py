@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from dressage.assemble import all_native, make_recipe
+from dressage.core.ending import ending_signals
 from dressage.core.hooks import Hook, MemberState
 from dressage.envs.process import available_cores
 from dressage.errors import ConfigError
@@ -140,7 +141,7 @@ def _run_all(path: Path, members: list[Member], resolved: Resolved, hooks: Seque
 
 
 class _forwarded_signals:
-    """Ctrl-C and SIGTERM reach every member, which save and end; a second one ends them at once."""
+    """Ctrl-C and its like reach every member, which save and end; a second ends them at once."""
 
     def __init__(self, members: list[Member], stopping: threading.Event) -> None:
         self.members, self.stopping = members, stopping
@@ -148,7 +149,7 @@ class _forwarded_signals:
 
     def __enter__(self) -> _forwarded_signals:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in ending_signals():
                 self.before[number] = signal.signal(number, self.ask)
         return self
 

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 from dressage.assemble import Session, ending_with, resume_run, start_run
+from dressage.core.ending import ending_signals
 from dressage.core.hooks import Hook
 from dressage.core.long_episodes import watch_long_episodes
 from dressage.presets.resolve import Resolved
@@ -97,7 +98,7 @@ class Stop:
 
 @contextmanager
 def _stop_on_signals(given: Stop | None) -> Iterator[Stop]:
-    """Ctrl-C and SIGTERM end the run after its iteration, with a checkpoint; again: at once.
+    """Ctrl-C and its like end the run after its iteration, with a checkpoint; again: at once.
 
     `given`: somebody else listens, and asks.
     """
@@ -105,7 +106,7 @@ def _stop_on_signals(given: Stop | None) -> Iterator[Stop]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop.ask) for number in ending_signals()}
     try:
         yield stop
     finally:

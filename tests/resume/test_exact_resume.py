@@ -197,7 +197,7 @@ def test_stops_within_one_process(tmp_path: Path) -> None:
     assert_same_run(whole, run)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_a_run_cleanly(number: int, tmp_path: Path) -> None:
     """In an interpreter of its own, as a person starts it; then resumed by the next one."""
     settings = {**TINY, "env": "own_envs:Walk", "env_kwargs": {"sleep": 0.002}}

@@ -37,6 +37,43 @@ def test_train_ends_with_one_json_line(cli: Cli, tmp_path: Path) -> None:
     assert "dressage diagnose @last" in result.err
 
 
+@pytest.mark.parametrize(
+    ("command", "word", "instead"),
+    [
+        ("train", "runs=here", "--runs here."),
+        ("train", "trust=true", "--trust."),
+        ("train", "preset=false", "--no-preset."),
+        ("train", "hooks=1", "only Python"),
+        ("train", "env=Pendulum-v1", "named already"),
+        ("tune", "trials=3", "--trials 3."),
+        ("config", "config=a.yaml", "--config a.yaml."),
+    ],
+)
+def test_an_option_written_as_a_setting(cli: Cli, command: str, word: str, instead: str) -> None:
+    result = cli(command, "CartPole-v1", word)
+    assert result.code == 2
+    assert instead in result.err
+
+
+def test_the_environment_written_as_a_setting(cli: Cli, tmp_path: Path) -> None:
+    result = cli("train", "env=CartPole-v1", *TINY, "--runs", tmp_path, "--json")
+    assert result.code == 0
+    assert result.json["env_steps"] == 512
+
+
+def test_a_reader_that_leaves_does_not_end_training(tmp_path: Path) -> None:
+    words = ["train", "CartPole-v1", *TINY, "--runs", str(tmp_path)]
+    child = subprocess.Popen(
+        [sys.executable, "-c", "from dressage.ui.cli.main import main; main()", *words],
+        stdout=subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    child.stdout.close()  # as `| head` does
+    child.wait(240)
+    (status,) = tmp_path.glob("cartpole*/status.json")
+    assert json.loads(status.read_text())["state"] == "finished"
+
+
 def test_train_without_the_preset(cli: Cli, tmp_path: Path) -> None:
     words = ("train", "CartPole-v1", *TINY, "--quiet", "--runs", tmp_path)
     assert cli(*words, "--no-preset").code == 0
@@ -135,7 +172,9 @@ def test_a_failed_member_is_exit_code_1(
     assert result.json["env_steps"] == 1024
 
 
-@pytest.mark.parametrize(("reason", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("enough", 0)])
+@pytest.mark.parametrize(
+    ("reason", "code"), [("SIGHUP", 129), ("SIGINT", 130), ("SIGTERM", 143), ("enough", 0)]
+)
 def test_a_stopped_run_tells_who_stopped_it(
     cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch, reason: str, code: int
 ) -> None:

@@ -91,10 +91,11 @@ def _answer(batch: InlineBatch, command: str, body: str) -> Any:
 
 
 def main() -> None:
-    # Ctrl-C and SIGTERM reach the whole process group; the parent still needs us for its
+    # Ctrl-C and its like reach the whole process group; the parent still needs us for its
     # checkpoint, and its end (the end of stdin) is ours.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     requests = sys.stdin.buffer

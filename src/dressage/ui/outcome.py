@@ -14,7 +14,7 @@ from dressage.ui.progress.members import STATE_STYLES, mean_of
 from dressage.ui.tables import Cell, Column, table
 from dressage.ui.text import count, duration, number
 
-STOPS = {"SIGINT": "Ctrl-C", "SIGTERM": "SIGTERM"}
+STOPS = {"SIGINT": "Ctrl-C", "SIGTERM": "SIGTERM", "SIGHUP": "the terminal closing"}
 UNWELL = ("failed", "crashed")
 
 

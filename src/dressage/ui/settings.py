@@ -31,19 +31,18 @@ class Entry:
 
 def config_of(
     env: str | None,
-    settings: Sequence[str],
+    overrides: Mapping[str, Any],
     config: Path | None,
     runs: Path | None,
     *,
     preset: bool = True,
 ) -> list[Entry]:
-    """What `train` would use for these words, or what the run of that name had."""
+    """What `train` would use for these settings, or what the run of that name had."""
     from dressage.api import resolve_config
-    from dressage.presets.resolve import parse_overrides
 
     if env is not None and _names_a_run(env, runs_root(runs)):
         return _stored(find(env, runs_root(runs)))
-    resolved = resolve_config(env, config=config, preset=preset, **parse_overrides(list(settings)))
+    resolved = resolve_config(env, config=config, preset=preset, **overrides)
     models = {"run": type(resolved.run), resolved.run.algo: type(resolved.cfg)}
     return _entries(resolved.values(), resolved.sources, models)
 

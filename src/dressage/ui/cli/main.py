@@ -2,7 +2,7 @@
 
 0 done; 1 a member of a group failed, or what --fail-on names was found; 2 a mistake that the user
 can mend; 3 training failed; 4 the guard ended a run that could not recover; 70 a fault of
-dressage itself; 130 Ctrl-C; 143 SIGTERM.
+dressage itself; 129 the terminal closed; 130 Ctrl-C; 143 SIGTERM.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -105,8 +106,35 @@ ProofSeedsOption = Annotated[
 ]
 
 
-def split_words(env: str | None, settings: list[str] | None) -> tuple[str | None, list[str]]:
-    """A first word with an equals sign is a setting: the environment then stands in a file."""
+def read_words(
+    env: str | None, settings: list[str] | None, takes: Callable[..., Any]
+) -> tuple[str | None, dict[str, Any]]:
+    """The environment and the settings that a command line names, for a call of `takes`.
+
+    A first word with an equals sign is a setting: the environment then stands in a file, or is
+    written env=ID.
+    """
+    from dressage.errors import ConfigError
+    from dressage.presets.resolve import parse_overrides
+
+    words = list(settings or [])
     if env is not None and "=" in env:
-        return None, [env, *(settings or [])]
-    return env, settings or []
+        words.insert(0, env)
+        env = None
+    found = parse_overrides(words)
+    if env is None and isinstance(found.get("env"), str):
+        env = found.pop("env")
+    for name, parameter in signature(takes).parameters.items():
+        if name in found and name != "algo" and parameter.kind is not Parameter.VAR_KEYWORD:
+            raise ConfigError(f"{name}={found[name]}: {_instead(name, found[name])}")
+    return env, found
+
+
+def _instead(name: str, value: Any) -> str:
+    if name == "env":
+        return "the environment is named already, once is enough."
+    if name in ("hooks", "say"):
+        return "only Python code can give this."
+    option = "--no-preset" if name == "preset" else f"--{name}"
+    argument = f" {value}" if option == f"--{name}" and not isinstance(value, bool) else ""
+    return f"this is an option, no setting: write {option}{argument}."

@@ -95,7 +95,10 @@ class LiveProgress(Hook):
             self.live = Live(console=self.console, auto_refresh=False, vertical_overflow="crop")
             self.live.start()
         self.live.transient = False
-        self.live.update(picture, refresh=True)
+        try:
+            self.live.update(picture, refresh=True)
+        except OSError:  # the terminal is gone; training is not
+            self.console.quiet = True
         now = time.monotonic()
         self._next_refresh = now + max(REFRESH_SECONDS, (now - began) / LARGEST_SHARE)
 

@@ -95,4 +95,9 @@ class PlainProgress(Hook):
             self._next_share = 2.0
 
     def _say(self, text: str) -> None:
-        print(text, file=self.console.file, flush=True)
+        if self.console.quiet:
+            return
+        try:
+            print(text, file=self.console.file, flush=True)
+        except OSError:  # nobody reads on, as after `| head`: training is worth more than its lines
+            self.console.quiet = True

@@ -13,7 +13,7 @@ from dressage.ui.cli.options import (
     NoPresetOption,
     RunsOption,
     SettingsArgument,
-    split_words,
+    read_words,
 )
 
 
@@ -36,11 +36,12 @@ def config(
     `dressage config CartPole-v1 lr=1e-3` is what `train` would use; `dressage config @last` what
     that run had.
     """
+    from dressage.api import resolve_config
     from dressage.ui.cli.output import console_for, emit
     from dressage.ui.settings import config_of, print_config, yaml_of
 
-    named, words = split_words(env, settings)
-    found = config_of(named, words, config, runs, preset=not no_preset)
+    named, overrides = read_words(env, settings, resolve_config)
+    found = config_of(named, overrides, config, runs, preset=not no_preset)
     if changed:
         found = [entry for entry in found if entry.source != "default"]
     if yaml:

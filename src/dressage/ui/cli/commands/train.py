@@ -15,7 +15,7 @@ from dressage.ui.cli.options import (
     SettingsArgument,
     TrustOption,
     complete_runs,
-    split_words,
+    read_words,
 )
 
 
@@ -45,16 +45,15 @@ def train(
     from dressage.ui.cli.output import Interrupted, complain, console_for, emit
     from dressage.ui.progress import progress_for
 
-    named, words = split_words(env, settings)
     console = console_for(json)
     display = None if quiet else progress_for(console)
     try:
         if display is not None:
-            display.open(f"preparing {resume or named or config or ''}")
+            display.open(f"preparing {resume or env or config or ''}")
         from dressage import api
-        from dressage.presets.resolve import parse_overrides
         from dressage.ui.outcome import failed_members, outcome, print_outcome
 
+        named, overrides = read_words(env, settings, api.train)
         run = api.train(
             named,
             config=config,
@@ -63,7 +62,7 @@ def train(
             hooks=() if display is None else (display,),
             trust=trust,
             preset=not no_preset,
-            **parse_overrides(words),
+            **overrides,
         )
     except KeyboardInterrupt:
         raise Interrupted from None
@@ -89,7 +88,7 @@ def _exit_code(found: dict[str, Any]) -> int:
         return 4
     if any(member["status"] in ("stopped", "waiting") for member in members):
         own = found.get("reason")  # a person's callback that stops a run has done its work
-        return {None: 130, "SIGINT": 130, "SIGTERM": 143}.get(own, 0)
+        return {None: 130, "SIGHUP": 129, "SIGINT": 130, "SIGTERM": 143}.get(own, 0)
     return 0
 
 

@@ -15,7 +15,7 @@ from dressage.ui.cli.options import (
     SettingsArgument,
     ThresholdOption,
     complete_runs,
-    split_words,
+    read_words,
 )
 
 
@@ -57,11 +57,10 @@ def tune(
     as they are. Ctrl-C keeps all that was learned; the same command goes on from there.
     """
     from dressage import api
-    from dressage.presets.resolve import parse_overrides
     from dressage.ui.cli.output import console_for, emit
     from dressage.ui.diagnosis import print_report
 
-    named, words = split_words(env, settings)
+    named, overrides = read_words(env, settings, api.tune)
     console = console_for(json)
     report = api.tune(
         named,
@@ -76,7 +75,7 @@ def tune(
         markdown=markdown,
         say=lambda line: console.print(line, soft_wrap=True, markup=False),
         runs=runs,
-        **parse_overrides(words),
+        **overrides,
     )
     print_report(console, report)
     console.print(f"run it: {report.command}", soft_wrap=True)

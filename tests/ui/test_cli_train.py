@@ -102,6 +102,17 @@ def test_resume_with_a_larger_budget(cli: Cli, root: Path) -> None:
     assert "Resuming at 512" in result.err
 
 
+def test_resume_says_that_the_newest_checkpoint_was_damaged(cli: Cli, tmp_path: Path) -> None:
+    words = ["checkpoint_every=256", "--runs", tmp_path]
+    assert cli("train", "CartPole-v1", *TINY, *words).code == 0
+    (newest,) = tmp_path.glob("cartpole*/checkpoints/512/policy.safetensors")
+    newest.write_bytes(newest.read_bytes()[:-10])
+    result = cli("train", "--resume", "@last", "env_steps=1024", "--runs", tmp_path)
+    assert result.code == 0
+    assert "Resumed from the checkpoint before" in result.out
+    assert "the checkpoint is damaged" in result.out
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -36,6 +36,8 @@ class PlainProgress(Hook):
             f"{verb} {track.env} with {track.algo}, seed {track.seed}, "
             f"{track.budget:,} env steps, in {track.path}"
         )
+        for sentence in track.resumed_with:
+            self._say(sentence)
         self._plan_next(track.progress)
 
     def on_row(self, moment: Moment) -> None:

@@ -52,6 +52,7 @@ class Track:
     curve: list[tuple[float, float]] = field(default_factory=list)
     evaluations: list[tuple[float, float]] = field(default_factory=list)
     event: str = ""
+    resumed_with: list[str] = field(default_factory=list)  # what a person should know of it
     said: str = ""  # of the run, by who watches it
     event_env_steps: int = -1
     speed: Speed = field(default_factory=Speed)
@@ -69,7 +70,15 @@ class Track:
         self.see(moment)
         self.event = ""
         if moment.env_steps:
-            self.event = f"resumed at {moment.env_steps:,} env steps"
+            for resumed in run.events("resume")[-1:]:
+                skipped, reasons = resumed.get("skipped", ()), resumed.get("reasons", ())
+                self.resumed_with = [
+                    *(f"Resumed from the checkpoint before: {why}" for why in skipped),
+                    *(f"Resumed, but not exactly: {why}" for why in reasons),
+                ]
+            self.event = " ".join(
+                [f"resumed at {moment.env_steps:,} env steps", *self.resumed_with]
+            )
             for name, points in ((RETURN, self.curve), (EVALUATION, self.evaluations)):
                 try:
                     columns = run.metrics(["env_steps", name])

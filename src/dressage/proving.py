@@ -158,13 +158,22 @@ def diagnosed(
     found = diagnose_seeds(views)
     causes = ", ".join(cause.id for cause in found.causes[:3])
     say(f"diagnosis: {found.verdict}{', ' * bool(causes)}{causes}")
-    asked = [(one.cause, _kept(one.ours, settings)) for one in found.prescriptions]
+    asked = []
+    for one in found.prescriptions:
+        try:
+            asked.append((one.cause, _kept(views[0], one.ours, settings)))
+        except ConfigError as error:
+            say(f"left out, for {one.cause}: {error}")
     return Diagnosed(found.verdict, found.causes, candidates(asked))
 
 
-def _kept(patch: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A prescription without what would change the comparison itself: the budget."""
-    return {k: v for k, v in patch.items() if k in settings and k not in ("env_steps", *OWN)}
+def _kept(view: RunView, patch: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A prescription without what would change the comparison itself: the budget. The settings of
+    a run of SB3 name only what its log or its model told, and more can be changed."""
+    is_sb3 = view.library == sb3.LIBRARY
+    known = set(settings) | (sb3.known_settings(str(view.algo)) if is_sb3 else set())
+    kept = {k: v for k, v in patch.items() if k in known and k not in ("env_steps", *OWN)}
+    return sb3.checked(view, settings, kept) if is_sb3 and kept else kept
 
 
 def _kind(view: RunView) -> tuple[str, str | None, str | None]:

@@ -6,12 +6,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
 
 import dressage
+from dressage import proving
 from dressage.errors import ConfigError, RunError
 from dressage.prove import sb3
 from dressage.prove.optimize import Candidate, Diagnosed, Optimization, Round, Trial
@@ -127,6 +129,20 @@ def test_an_error_names_only_what_the_algorithm_has() -> None:
     with pytest.raises(ConfigError, match="'max_grad_norm' is no setting that SB3's SAC") as said:
         sb3.checked(run, sb3.settings_of(run), {"max_grad_norm": 0.5})
     assert "noise_std" in str(said.value) and "epsilon" not in str(said.value)
+
+
+def test_what_is_prescribed_need_not_be_named_by_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = like("dqn", "CartPole-v1")
+    settings = sb3.settings_of(run)
+    assert "gamma" not in settings
+    patches = [{"gamma": 0.98, "env_steps": 9}, {"epsilon": "cosine(1, 0.1)"}, {"env_steps": 9}]
+    asked = [SimpleNamespace(cause=f"c{i}", ours=patch) for i, patch in enumerate(patches)]
+    found = SimpleNamespace(verdict="faulty", causes=[], prescriptions=asked)
+    monkeypatch.setattr(proving, "diagnose_seeds", lambda views: found)
+    said: list[str] = []
+    made = proving.diagnosed([run], settings, said.append)
+    assert [one.patch for one in made.asked] == [{"gamma": 0.98}]
+    assert any("left out, for c1: epsilon=cosine" in line for line in said)
 
 
 def test_epsilon_and_noise_are_taken_in_their_words() -> None:

@@ -165,6 +165,18 @@ class TestSB3:
         assert not {"start_time", "verbose", "policy_class", "observation_space"} & set(own)
         assert "null" not in text or name != "sb3_dqn"  # action_noise is no argument of DQN's
 
+    @pytest.mark.parametrize(
+        ("arguments", "algo"),
+        [
+            ({"clip_range": 0.2, "n_epochs": 10}, "ppo"),
+            ({"gae_lambda": 1.0, "rms_prop_eps": 1e-5}, "a2c"),
+            ({"cg_max_steps": 15}, None),
+        ],
+    )
+    def test_algorithms_that_share_their_policies(self, arguments: Any, algo: str | None) -> None:
+        policy = {":type:": "x", "__module__": "stable_baselines3.common.policies"}
+        assert settings_in({"policy_class": policy, **arguments}).get("algo") == algo
+
     def test_settings_among_what_sb3_saves(self) -> None:
         """As SB3 2.9 writes them, by hand."""
         found = settings_in(

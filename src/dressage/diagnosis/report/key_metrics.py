@@ -186,10 +186,13 @@ def _schedule(schedule: RateSchedule) -> list[Block]:
         ]
         for part in schedule.parts
     ]
-    header = ("Env steps", "Learning rate", "Return gained", "Share of the gain")
+    header = ["Env steps", "Learning rate", "Return gained", "Share of the gain"]
+    while not any(row[-1] for row in rows):  # a run that gained nothing has no shares of it
+        rows = [row[:-1] for row in rows]
+        header.pop()
     blocks: list[Block] = [
         Heading(f"Learning rate, {schedule.source}: {schedule.shape}"),
-        Table(header, rows, numeric=(2, 3)),
+        Table(tuple(header), rows, numeric=tuple(range(2, len(header)))),
     ]
     if schedule.over_at is not None:
         blocks.append(

@@ -80,12 +80,14 @@ def _noise(value: Mapping[str, Any]) -> str | None:
 
 
 def _algorithm(data: Mapping[str, Any]) -> str | None:
-    """By the module of its policy. PPO and A2C share theirs, and DDPG is TD3 with one critic."""
+    """By the module of its policy; PPO and A2C share theirs, and DDPG is TD3 with one critic."""
     policy = data.get("policy_class")
     module = str(policy.get("__module__", "")) if isinstance(policy, Mapping) else ""
     library, _, rest = module.partition(".")
     if library not in ("stable_baselines3", "sb3_contrib"):
         return None
+    if module == "stable_baselines3.common.policies" and "cg_max_steps" not in data:  # TRPO's
+        return "ppo" if "clip_range" in data else "a2c"
     algo = canonical_algorithm(rest.partition(".")[0])
     kwargs = data.get("policy_kwargs")
     critics = kwargs.get("n_critics") if isinstance(kwargs, Mapping) else None

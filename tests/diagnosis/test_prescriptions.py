@@ -252,3 +252,15 @@ def test_a_preset_keeps_settings_that_belong_together() -> None:
     preset = tuned(run)
     assert preset is not None
     assert preset.patch["gradient_steps"] == 128 and preset.patch["train_freq"] == 256
+
+
+def test_what_to_watch_is_what_the_next_run_can_have() -> None:
+    ours, theirs = view("ppo"), replace(view("ppo"), library="sb3")
+    watched = FIXES["clip-range-too-tight"].watch
+    assert "Recorder" not in prescribe("clip-range-too-tight", theirs, [], "high").verify
+    seen = replace(ours, series={watched: Series(STEPS, np.full(50, 0.1))})
+    assert prescribe("clip-range-too-tight", seen, [], "high").verify.endswith(f"watch {watched}")
+    lacks = prescribe("reward-scale-too-small", theirs, [], "high")
+    assert "this run does not have it" in lacks.verify and "Recorder" in lacks.verify
+    alone = prescribe("critic-too-weak", view("sac"), [], "high")  # SAC has no explained variance
+    assert "watch" not in alone.verify

@@ -64,7 +64,6 @@ def prescribe(
             ours = {}
     ours, in_words = tellable(run, ours)
     effect = expected_effect(verified, cause, run.algo, run.env) if ours else None
-    watch = f", and watch {run.own_name(fix.watch)}" if fix.watch else ""
     return Prescription(
         cause=cause,
         patch=own_words(run, ours),
@@ -73,9 +72,19 @@ def prescribe(
         expected_effect=PRIORITIES[worst] if effect is None else effect.says,
         risk=fix.risk,
         priority=worst if effect is None else _priority(worst, effect),
-        verify=f"train it again on several seeds{watch}",
+        verify=f"train it again on several seeds{_watching(run, fix.watch)}",
         ours=ours,
     )
+
+
+def _watching(run: RunView, metric: str) -> str:
+    """What to look at in the next run, and how to have it there where this one has it not."""
+    if not metric:
+        return ""
+    unseen = next((one.how for one in run.not_visible() if one.metric == metric), None)
+    if unseen:
+        return f", and watch {run.own_name(metric)} (this run does not have it: {unseen})"
+    return f", and watch {run.own_name(metric)}" if run[metric] else ""
 
 
 def _priority(worst: Severity, effect: Effect) -> Severity:

@@ -143,3 +143,26 @@ def test_rules_say_nothing_of_odd_logs() -> None:
                     if rule.can_see(view):
                         _, found = rule.look(view)
                         assert found is None or " nan " not in found.says, found
+
+
+@pytest.mark.parametrize(("late", "told"), [(1.0, True), (0.6, False), (0.0, False)])
+def test_a_return_of_two_values_is_learned_where_it_is_at_its_top(late: float, told: bool) -> None:
+    """One step an episode, which pays 1 or -1: single episodes spread by 1, as far as it rises."""
+    draw = np.random.default_rng(0)
+    ended = np.arange(1.0, 1001.0)
+    won = draw.random(1000) < np.where(ended < 200, 0.5, (1 + late) / 2)
+    single = np.where(won, 1.0, -1.0)
+    means = np.array([single[max(0, int(at) - 100) : int(at)].mean() for at in STEPS[1:]])
+    found = run(**{"train/roll/ep_rew_mean": series(means, STEPS[1:])})
+    found.episodes, found.env_steps = Episodes(ended, single, np.ones(1000)), 1000.0
+    assert look.early_spread(found) > 0.9
+    assert look.at_the_top(found) is told and look.learned(found) is told
+
+
+def test_weights_without_gradients_stand_still_without_need() -> None:
+    moves = series(np.where(STEPS < 300, 1e-3, 0.0))
+    gone, left = series(np.where(STEPS < 300, 1.0, 0.0)), series(np.ones(101))
+    rule = all_rules()["OPT035"]
+    name, norm = "train/metrics/update_to_weight/q", "train/metrics/grad_norm/q"
+    assert rule.check(run(**{name: moves, norm: left})) is not None
+    assert rule.check(run(**{name: moves, norm: gone})) is None

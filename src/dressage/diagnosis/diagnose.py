@@ -30,6 +30,8 @@ ASKED = 0.1  # share of the first cause's probability, below which no change is 
 SHOWN = 0.02  # probability below which a cause is not named
 LEAST = 0.003  # probability that a log leaves a cause of which a probe speaks
 CLEARLY = 1.5  # likelihood ratio from which a probe counts as evidence for a cause
+OFTEN, MUCH_MORE = 0.2, 2.0  # share of a cause's labelled runs that show a symptom, which it does
+# not name; and times the share of healthy ones
 CLOSE = 3.0  # times that a leader must be ahead, or what separates the two is named
 RATES = Path(__file__).with_name("rates.json")
 ORDER: tuple[Severity, ...] = ("critical", "high", "medium", "low")
@@ -257,7 +259,7 @@ def _ranked(
             recorder = RECORD.get(run.library)
             if i == 0 and separates and recorder in run.what_to_log():
                 separates.append(f"{recorder}, which records what SB3 does not log")
-        evidence = _speaks_for(id, findings)
+        evidence = _speaks_for(id, findings, kind_of(run))
         evidence += [probe.says for probe in probes if probe.factors.get(id, 1.0) > CLEARLY]
         ranked.append(RankedCause(id, probability, evidence, separates))
     return ranked
@@ -271,13 +273,16 @@ def _probes_to_run(run: RunView, causes: tuple[str, str]) -> list[str]:
     return [f"`{option}`, which asks: {probe.asks}" for probe in possible[:1]]
 
 
-def _speaks_for(cause: str, findings: Mapping[str, Finding]) -> list[str]:
-    """The symptoms that this cause is known to show, strongest first."""
-    known = [
-        (shipped_rates().chance(_rule(id), cause), found.says)
-        for id, found in findings.items()
-        if cause in _rule(id).expected and not _rule(id).sign
-    ]
+def _speaks_for(cause: str, findings: Mapping[str, Finding], kind: str) -> list[str]:
+    """The symptoms that this cause is known to show, strongest first: those whose rule names it,
+    and those that labelled runs of it showed much more often than healthy ones."""
+    rates, known = shipped_rates(), []
+    for id, found in findings.items():
+        rule = _rule(id)
+        chance = rates.chance(rule, cause, kind)
+        usual = max(OFTEN, MUCH_MORE * rates.chance(rule, HEALTHY, kind))
+        if not rule.sign and (cause in rule.expected or chance >= usual):
+            known.append((chance, found.says))
     return [says for _, says in sorted(known, reverse=True)]
 
 

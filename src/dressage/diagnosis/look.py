@@ -30,6 +30,9 @@ CHOICES = {
     "CartPole": 2, "MountainCar": 3, "Acrobot": 3, "LunarLander": 4, "FrozenLake": 4,
     "CliffWalking": 4, "Taxi": 6, "Blackjack": 2,
 }  # fmt: skip
+OF_A_MEAN = 100  # episodes, over which logged returns are means
+SURE = 4.0  # standard errors of such a mean: a gain that is no chance
+NEARLY_ALL = 0.9  # of what is between the first episodes and the best one (guess)
 HALF_WAY = 0.5  # from where a run began to its threshold: enough to speak of learning (guess)
 SINGLE_STEP = ("a2c", "a3c", "reinforce")  # one update a rollout: each moves the policy little
 VALUE_LOSSES = ("train/loss/value", "train/loss/critic", "train/loss/td")
@@ -154,7 +157,22 @@ def learned(run: RunView) -> bool:
     # The spread of the very first episodes, where no other is logged, is mostly that of chance.
     enough = 2.0 if run["train/roll/ep_rew_std"] else 1.0
     above = late - before
-    return above > enough * spread and above > 0.8 * (float(values.max()) - before)
+    if above > enough * spread and above > 0.8 * (float(values.max()) - before):
+        return True
+    return at_the_top(run)
+
+
+def at_the_top(run: RunView) -> bool:
+    """Whether episodes came to earn nearly all that any ever earned. Where a return is one of few
+    values, single episodes spread as far as there is to rise, and only their means tell."""
+    single = run.episodes.returns[np.isfinite(run.episodes.returns)]
+    if len(single) < 4 * FEWEST:
+        return False
+    before = beginning(run)
+    gain = median(returns(run), 0.8) - before
+    episodes = run.env_steps / max(float(np.nanmean(run.episodes.lengths)), 1.0)
+    error = early_spread(run) / math.sqrt(min(OF_A_MEAN, max(episodes / 10, 1.0)))
+    return gain > SURE * error and gain > NEARLY_ALL * (float(single.max()) - before)
 
 
 def falls(series: Series, begin: float = 0.0, end: float = 1.0, p: float = 0.01) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, members
+from dressage.diagnosis.look import FEWEST, median, members
 from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
 
@@ -26,7 +26,7 @@ class WeightsStandStill(Rule):
         Let the learning rate's schedule end with the budget.
 
     Known false alarms
-        Runs that were meant to stop learning early.
+        Runs that were meant to stop learning early. Where gradients vanished too, nothing is said.
 
     References
         The cause lr-schedule-ends-early.
@@ -58,6 +58,9 @@ class WeightsStandStill(Rule):
             ends.append((moving[-1] + 1) / len(series.values))
         if not ends or not max(ends) < self.bound("place"):
             return None
+        norms = members(run, "train/metrics/grad_norm/*").values()
+        if norms and not any(median(norm, max(ends)) > 0.0 for norm in norms):
+            return None  # there are no gradients either: nothing was left to learn
         return self.found(
             f"No weight changes after {max(ends):.0%} of the run.",
             "train/metrics/update_to_weight/*",

@@ -154,8 +154,8 @@ class Collector:
                 next_mask[t] = batch.mask
             self._account()
 
-        check_finite(raw_obs, reward)
-        check_finite(raw_next, reward)
+        check_finite(raw_obs, reward, self.vector_steps - length)
+        check_finite(raw_next, reward, self.vector_steps - length)
         extras["first"] = first
         if mask is not None:
             extras["mask"] = mask

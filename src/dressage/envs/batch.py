@@ -306,8 +306,9 @@ def obs_hashes(batch: EnvBatch) -> list[str]:
     ]
 
 
-def check_finite(obs: Observation, reward: NDArray[Any]) -> None:
-    """EnvError when an observation or reward [T, N, ...] is NaN or infinite. Once per collect."""
+def check_finite(obs: Observation, reward: NDArray[Any], began: int = 0) -> None:
+    """EnvError when an observation or reward [T, N, ...] is NaN or infinite. Once per collect;
+    `began`: the vector steps made before these."""
     parts = obs if isinstance(obs, dict) else {"observation": obs}
     for name, array in {**parts, "reward": reward}.items():
         if array.dtype.kind != "f" or np.isfinite(array).all():
@@ -315,7 +316,7 @@ def check_finite(obs: Observation, reward: NDArray[Any]) -> None:
         place = np.argwhere(~np.isfinite(array))[0]
         column = f", column {place[2]}" if len(place) > 2 else ""
         raise EnvError(
-            f"environment {place[1]} gave {array[tuple(place)]} as {name}{column} at vector step "
-            f"{place[0]} of the rollout, expected a finite number: check step() for divisions by "
+            f"environment {place[1]} gave {array[tuple(place)]} as {name}{column} at its step "
+            f"{began + place[0]:,}, expected a finite number: check step() for divisions by "
             "zero and overflow, or clip it in a wrapper."
         )

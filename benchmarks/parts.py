@@ -95,7 +95,7 @@ TASKS: dict[str, dict[str, Any]] = {
         "env": "MountainCarContinuous-v0",
         "algo": "td3",
         "settings": {
-            "env_steps": 40_000,
+            "env_steps": 100_000,
             "train_freq": 2,
             "gradient_steps": 1,
             "net_arch": [64, 64],
@@ -109,17 +109,17 @@ TASKS: dict[str, dict[str, Any]] = {
             "parameters": {"parameter_noise": 0.5, "layer_norm": True},
         },
     },
-    "hill-entropy": {
+    "hill-entropy": {  # RL-Zoo3's settings of SAC on this task, with its gSDE and without
         "env": "MountainCarContinuous-v0",
         "algo": "sac",
         "settings": {
-            "env_steps": 20_000,
-            "learning_starts": 100,
+            "env_steps": 50_000,
+            "learning_starts": 0,
             "learning_rate": 3e-4,
-            "batch_size": 256,
+            "batch_size": 512,
             "buffer_size": 50_000,
             "train_freq": 32,
-            "gradient_steps": 16,
+            "gradient_steps": 32,
             "gamma": 0.9999,
             "tau": 0.01,
             "ent_coef": 0.1,

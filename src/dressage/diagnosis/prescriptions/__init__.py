@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dressage.diagnosis.look import late_return
 from dressage.diagnosis.prescriptions import optimisation, surroundings, values
 from dressage.diagnosis.prescriptions.fix import Fix, Patch, same
 from dressage.diagnosis.prescriptions.own_words import own_words, tellable
@@ -19,6 +20,7 @@ from dressage.errors import ConfigError
 from dressage.runs.view import RunView
 
 MOST = 3  # changes asked for at first
+CLEARLY_BETTER = 0.05  # share of what a preset earned, by which a run needs none
 KEPT_FROM_CONVERGING = 0.5  # share of the return that a fault cost where its fix was measured
 FIXES: Mapping[str, Fix] = {**optimisation.FIXES, **values.FIXES, **surroundings.FIXES}
 TOGETHER = (
@@ -97,7 +99,8 @@ def _priority(worst: Severity, effect: Effect) -> Severity:
 
 
 def tuned(run: RunView) -> Prescription | None:
-    """The preset of this environment and algorithm, where one was earned and differs."""
+    """The preset of this environment and algorithm, where one was earned and differs, unless the
+    run does clearly better."""
     from dressage.presets import find_preset
 
     if not run.env or not run.algo:
@@ -118,15 +121,18 @@ def tuned(run: RunView) -> Prescription | None:
     if not ours:
         return None
     returns = [float(value) for value in preset.earned["returns"]]
+    mean = sum(returns) / len(returns)
+    if late_return(run) - mean > CLEARLY_BETTER * abs(mean):
+        return None
     return Prescription(
         cause="preset",
         patch=own_words(run, ours),
         advice=f"Begin from the tuned preset for {run.env} and {run.algo}.",
         rationale=(
-            f"With it {len(returns)} seeds ended at a return of {sum(returns) / len(returns):.4g} "
+            f"With it {len(returns)} seeds ended at a return of {mean:.4g} "
             f"in the mean ({min(returns):.4g} to {max(returns):.4g})."
         ),
-        expected_effect=f"a return of about {sum(returns) / len(returns):.4g} (measured)",
+        expected_effect=f"a return of about {mean:.4g} (measured)",
         risk="many settings at once: what was wrong stays unknown",
         priority="low",
         verify="train it again on several seeds",

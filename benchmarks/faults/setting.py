@@ -46,6 +46,7 @@ BALANCE = "benchmarks.faults.training_tasks:Balance"
 CATCH = "benchmarks.faults.training_tasks:Catch"
 SWING = "benchmarks.faults.training_tasks:Swing"
 GUESS = "benchmarks.faults.training_tasks:Guess"
+OFFERS = "benchmarks.faults.training_tasks:Offers"
 
 # Twin critics of two layers of 64 on small batches: a few seconds a run.
 SMALL_OFF: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Four more small tasks, all of the training split: other rewards, other ends, other observations.
+"""Five more small tasks, all of the training split: other rewards, other ends, other observations.
 
 Rules that were made on few environments misfire on the next, so rates are counted on many.
 """
@@ -151,3 +151,34 @@ class Guess(gym.Env):
     def _ask(self) -> Any:
         self.asked = self.np_random.uniform(-1.0, 1.0, self.NUMBERS).astype(np.float32)
         return self.asked
+
+
+class Offers(gym.Env):
+    """A shop without a memory: each step another customer comes in and is offered one of three
+    prices.
+
+    Observation: the kind of customer, one of twelve. Reward: the price, if the customer takes it,
+    with a chance that falls with the price and differs from kind to kind. An episode is a day of 20
+    customers; the best return is near 43.
+    """
+
+    LIMIT, KINDS, PRICES = 20, 12, (1.0, 2.0, 4.0)
+
+    def __init__(self) -> None:
+        self.observation_space = gym.spaces.Discrete(self.KINDS)
+        self.action_space = gym.spaces.Discrete(len(self.PRICES))
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        return self._enter(), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        price, purse = self.PRICES[int(action)], 1.0 + self.kind % 4
+        takes = self.np_random.random() < (0.95 if price <= purse else 0.05)
+        return self._enter(), price if takes else 0.0, False, self.t >= self.LIMIT, {}
+
+    def _enter(self) -> Any:
+        self.kind = int(self.np_random.integers(self.KINDS))
+        return self.kind

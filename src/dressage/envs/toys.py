@@ -319,6 +319,32 @@ class Corridor(gym.Env):  # type: ignore[misc]
         return self.at, float(self.at == self.length), False, self.t >= self.limit, {}
 
 
+class Lake(gym.Env):  # type: ignore[misc]
+    """A boat in the middle of a lake, far from either shore: 1 for landing, and 0 everywhere else.
+
+    The action is the speed and its direction, up to a fiftieth of the way a step. Noise that is
+    drawn anew each step only rocks the boat (200 steps of standard deviation 0.5 move it by a
+    seventh of the way); who keeps to one direction for a while lands.
+    """
+
+    LIMIT, STEP = 200, 0.02
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.action_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t, self.at = 0, 0.0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.t, self.at = self.t + 1, self.at + self.STEP * float(np.clip(action[0], -1.0, 1.0))
+        landed = abs(self.at) >= 1.0
+        seen = np.array([np.clip(self.at, -1.0, 1.0)], np.float32)
+        return seen, float(landed), landed, not landed and self.t >= self.LIMIT, {}
+
+
 class Roulette(gym.Env):  # type: ignore[misc]
     """Bet on one of 38 numbers, again and again, or leave: the best is to leave at once.
 

@@ -12,19 +12,17 @@ from dressage import conformance
 from dressage.algos import ALGORITHMS, load_algorithm
 
 TORCH_ONLY = ("gru", "lstm", "image", "dict-observation")  # recurrent, or with an image
-NATIVE = [
-    algo
-    for algo in ALGORITHMS
-    if load_algorithm(algo).NEEDS.native and algo != "rainbow"  # whose noisy layers are torch's
-]
+NATIVE: dict[str, dict[str, Any]] = {
+    algo: {"engine": "native"} for algo in ALGORITHMS if load_algorithm(algo).NEEDS.native
+}
+NATIVE["rainbow"]["noisy"] = False  # such layers are torch's
 PAIRS = [
-    (algo, case, engine)
+    (algo, case, settings["engine"])
     for algo in ALGORITHMS
-    for engine in (("torch", "native") if algo in NATIVE else ("torch",))
-    for case in conformance.cases(algo, {"engine": engine})
-    if engine == "torch" or not any(word in case.name for word in TORCH_ONLY)
+    for settings in ({"engine": "torch"}, *([NATIVE[algo]] if algo in NATIVE else []))
+    for case in conformance.cases(algo, settings)
+    if settings["engine"] == "torch" or not any(word in case.name for word in TORCH_ONLY)
 ]
-PLAIN_NATIVE = {"engine": "native", "recurrent": "none"}
 # One of each kind in the default suite; the costly checks of the rest are `make test-conformance`.
 EVERY_DAY = ("ppo", "dqn", "q_learning", "sac", "recurrent_td3")
 
@@ -68,14 +66,15 @@ def test_every_saved_part_matters(algo: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("algo", some(NATIVE))
 def test_every_saved_part_of_a_native_run_matters(algo: str, tmp_path: Path) -> None:
-    tried = conformance.check_saved_parts(algo, tmp_path, PLAIN_NATIVE)
+    tried = conformance.check_saved_parts(algo, tmp_path, NATIVE[algo] | {"recurrent": "none"})
     for part in ("policy/weights", "optimizer/moments", "collector/trace/", "clock/iterations"):
         assert part in tried
+    assert ("memory/priorities" in tried) == (algo == "rainbow")
 
 
 @pytest.mark.parametrize("algo", some(NATIVE))
 def test_a_seed_of_a_native_group_equals_it_alone(algo: str, tmp_path: Path) -> None:
-    conformance.check_group(algo, tmp_path, PLAIN_NATIVE)
+    conformance.check_group(algo, tmp_path, NATIVE[algo] | {"recurrent": "none"})
 
 
 @pytest.mark.parametrize("algo", some(ALGORITHMS))

@@ -64,6 +64,7 @@ class OffCase:
         self.learner = self._learner()
         self.native = NativeOffPolicy(self.module)
         self.native_learner = self.native.init(self.task, self.cfg)
+        self.share_priorities()
 
     def _memory(self, n_envs: int, rows: int, masked: bool, normalize: bool) -> Replay:
         r, shape = self.random, (rows, n_envs)
@@ -99,6 +100,9 @@ class OffCase:
         seen, action, reward, following = (x.astype(np.float32) for x in floats)
         ended, cut = r.random(shape) < 0.15, r.random(shape) < 0.1
         memory.add(Steps(seen, action, reward, ended, cut, following, extras))
+        if memory.priorities is not None:  # as if it had been learned from: weights differ
+            memory.priorities.set(np.arange(len(memory)), r.random(len(memory)) + 0.1)
+            memory.priorities.largest = 1.5
         memory.recent_returns = lambda *_: None  # type: ignore[method-assign]
         return memory
 
@@ -185,6 +189,12 @@ class OffCase:
         kernel("tower_to_torch", self.dtype)(ctypes.byref(part.tower.shape), *where)
         return flat
 
+    def share_priorities(self) -> None:
+        """C's own are the memory's as they stand, which torch's updates then change."""
+        self.priorities, self.largest = np.empty(0), 0.0
+        if (of_torch := self.memory.priorities) is not None:
+            self.priorities, self.largest = of_torch.tree.copy(), of_torch.largest
+
     def native_update(
         self, parts: dict[str, dict[str, np.ndarray]], threads: int = 1, inspect: bool = False
     ) -> dict[str, float]:
@@ -194,6 +204,9 @@ class OffCase:
         updates.fill(self.memory, self.rng, self.cfg)
         call.updates = self.cfg.gradient_steps
         call.n_threads = threads
+        if self.memory.priorities is not None:
+            call.memory.priorities = self.priorities.ctypes.data
+            call.memory.largest = self.largest
         for name, arrays in parts.items():
             c = call.parts[PARTS.index(name)]
             for kind, array in arrays.items():
@@ -206,6 +219,7 @@ class OffCase:
             ctypes.byref(call), ctypes.c_void_p(memory.ctypes.data)
         )
         assert done == self.cfg.gradient_steps
+        self.largest = call.memory.largest
         for name in parts:
             learner.parts[name].steps = call.parts[PARTS.index(name)].steps
         return combined(updates.metrics())
@@ -240,5 +254,5 @@ class OffCase:
 
 def measured_by_c(name: str) -> bool:
     """What the engine measures of a memory and of networks afterwards is Python's."""
-    after = ("buffer", "update_to_data", "q_gap", "target_drift")
+    after = ("buffer", "priority_spread", "update_to_data", "q_gap", "target_drift")
     return not any(part in name for part in after)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "off_rounds.h"
+#include "sum_tree.h"
 
 #define ARRAY(type, count) ((type *)malloc((size_t)(count) * sizeof(type) + 1))
 
@@ -60,6 +61,24 @@ static void free_part(off_part *p) {
     free(p->parameters), free(p->first), free(p->second), free(p->target), free(p->backward);
 }
 
+/* Priorities of the rows held, in a tree without an end to spare. */
+static void prioritise(replay *m) {
+    const int64_t places = m->capacity * m->n_envs;
+    int64_t size = 0;
+    for (int64_t n = places;; n = (n + 7) / 8) {
+        size += (n + 7) / 8 * 8;
+        if (n <= 1) break;
+    }
+    m->priorities = calloc((size_t)size, sizeof(double));
+    m->priority_alpha = 0.6, m->priority_beta = 0.4, m->largest = 1;
+    for (int64_t row = m->low; row < m->high; row++)
+        for (int64_t env = 0; env < m->n_envs; env++) {
+            const int64_t place = replay_place(m, row, env);
+            const double priority = 0.01 + below(100);
+            sum_tree_set(m->priorities, places, 1, &place, &priority);
+        }
+}
+
 static replay random_memory(int obs_size, int action_size, int choices) {
     replay m = {.capacity = 1 + below(30), .n_envs = 1 + below(3), .high = 1 + below(80)};
     m.low = m.high > m.capacity ? m.high - m.capacity : 0;
@@ -73,12 +92,14 @@ static replay random_memory(int obs_size, int action_size, int choices) {
     m.mask_size = choices, m.next_mask = choices && below(2) ? flags(all * choices, 1) : NULL;
     if (below(2)) m.obs_mean = floats(obs_size), m.obs_scale = floats(obs_size), m.obs_clip = 1;
     m.reward_scale = below(2) ? 0.5f : 0.0f, m.reward_clip = 1;
+    if (below(2)) prioritise(&m);
     return m;
 }
 
 static void free_memory(replay *m) {
     free(m->obs), free(m->next_obs), free(m->action), free(m->reward), free(m->terminated);
     free(m->truncated), free(m->next_mask), free(m->obs_mean), free(m->obs_scale);
+    free(m->priorities);
 }
 
 static off_policy random_call(int family, int obs_size, int actions, int32_t *categories) {

@@ -115,9 +115,15 @@ CASES |= {
         **DQN,
         "algo": "rainbow",
         "noisy": False,
-        "prioritized": False,
         "epsilon": 0.1,
     },
+}
+CASES |= {
+    f"{case}-prioritized": {**CASES[case], "prioritized": True}
+    for case in (
+        *("dqn", "dqn-normalised", "dqn-python-env", "dqn-masks", "qr_dqn-dueling", "c51"),
+        *("sac", "sac-python-env", "td3", "ddpg", "tqc"),
+    )
 }
 
 
@@ -158,7 +164,7 @@ def test_first_weights_are_equal_too(case: str) -> None:
 
 
 MOVED = ("dqn-normalised", "dqn-dueling", "sac", "tqc", "td3-ou", "ddpg")
-MOVED += ("qr_dqn-dueling", "c51-dueling")
+MOVED += ("qr_dqn-dueling", "c51-dueling", "dqn-prioritized", "sac-prioritized", "rainbow-plain")
 
 
 @pytest.mark.parametrize("case", MOVED)
@@ -180,6 +186,7 @@ def test_checkpoints_move_between_engines(case: str, first: str, then: str, tmp_
 
 
 RESUMED = ("dqn", "dqn-normalised", "sac", "tqc", "td3", "ddpg", "qr_dqn", "c51")
+RESUMED += ("dqn-prioritized", "tqc-prioritized", "rainbow-plain")
 
 
 @pytest.mark.parametrize("case", RESUMED)
@@ -207,6 +214,9 @@ def test_a_resume_is_exact(case: str, tmp_path: Path) -> None:
         "qr_dqn-dueling",
         "c51",
         "c51-dueling",
+        "dqn-prioritized",
+        "qr_dqn-dueling-prioritized",
+        "rainbow-plain",
     ],
 )
 def test_rounds_are_those_of_the_trainer(
@@ -225,7 +235,9 @@ def test_rounds_are_those_of_the_trainer(
             np.testing.assert_allclose(a[name], b[name], rtol=1e-6, atol=1e-9, err_msg=name)
 
 
-@pytest.mark.parametrize("case", ["sac", "sac-normalised", "td3", "tqc", "tqc-fixed"])
+@pytest.mark.parametrize(
+    "case", ["sac", "sac-normalised", "td3", "tqc", "tqc-fixed", "sac-prioritized"]
+)
 def test_rounds_of_continuous_actions_are_those_of_the_trainer(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,13 +255,11 @@ def test_rounds_of_continuous_actions_are_those_of_the_trainer(
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"prioritized": True}, "prioritized=true"),
         ({"noisy": True}, "noisy=true"),
         ({"optimizer": "lamb"}, "optimizer=lamb"),
         ({"net_arch": [4] * 9}, "hidden layers"),
         ({"algo": "drqn"}, "no kernel for drqn"),
-        ({"algo": "qr_dqn", "prioritized": True}, "prioritized=true"),
-        ({"algo": "rainbow", "prioritized": False}, "noisy=true"),
+        ({"algo": "rainbow"}, "noisy=true"),
         ({"env": "Pendulum-v1", "algo": "td3", "parameter_noise": 0.1}, "parameter_noise"),
         ({"env": "Pendulum-v1", "algo": "tqc", "use_sde": True}, "use_sde=true"),
     ],

@@ -84,8 +84,18 @@ CASES |= {
     "c51-masked": {**C51, "categories": (3, 2), "masked": True, "max_grad_norm": 0.1},
     "c51-two": {**C51, "categories": (2,), "n_atoms": 2, "layer_norm": True},
 }
+CASES |= {
+    f"{name}-prioritized": {**CASES[name], "prioritized": True, "priority_alpha": 0.7}
+    for name in (
+        *("dqn", "dqn-choices", "dqn-masked", "dqn-normalised"),
+        *("qr_dqn-double", "qr_dqn-choices", "c51-wide", "c51-choices", "c51-masked"),
+        *("sac", "sac-three", "td3", "ddpg", "tqc", "tqc-five"),
+    )
+}
 OF_EACH = ("dqn-double", "sac", "td3", "ddpg", "qr_dqn-choices", "c51-choices", "tqc")
-KINDS = [CASES[name] for name in OF_EACH]
+OF_EACH += tuple(f"{name}-prioritized" for name in ("dqn-choices", "sac", "td3", "tqc"))
+OF_EACH += ("qr_dqn-choices-prioritized", "c51-choices-prioritized")
+KINDS = [pytest.param(CASES[name], id=name) for name in OF_EACH]
 CHOICES = ("dqn", "qr_dqn", "c51")  # without an actor
 
 
@@ -96,9 +106,9 @@ def make(case: dict[str, Any], **more: Any) -> OffCase:
 
 @pytest.mark.parametrize("name", CASES)
 def test_updates_are_torchs(name: str) -> None:
-    """In double: weights, slow copies and metrics after two calls of four updates."""
+    """In double: weights, slow copies, priorities and metrics after two calls of four updates."""
     case = make(CASES[name])
-    parts = case.native_parts()
+    parts, priorities = case.native_parts(), case.memory.priorities
     for _ in range(2):
         ours, theirs = case.native_update(parts, inspect=True), case.torch_update(inspect=True)
         case.memory.draws += case.cfg.gradient_steps
@@ -108,9 +118,12 @@ def test_updates_are_torchs(name: str) -> None:
     weights = case.native_weights(parts)
     for key, value in case.torch_weights().items():
         np.testing.assert_allclose(weights[key], value, rtol=1e-9, atol=1e-9, err_msg=key)
+    if priorities is not None:
+        np.testing.assert_allclose(case.priorities, priorities.tree, rtol=1e-9, atol=1e-9)
+        assert case.largest == pytest.approx(priorities.largest, rel=1e-9)
 
 
-@pytest.mark.parametrize("case", KINDS, ids=lambda case: case["algo"])
+@pytest.mark.parametrize("case", KINDS)
 def test_float_gradients(case: dict[str, Any]) -> None:
     made = (
         make(case, dtype=np.float32, gradient_steps=1, policy_delay=1, batch_size=200)
@@ -126,7 +139,7 @@ def test_float_gradients(case: dict[str, Any]) -> None:
         assert np.abs(gradient - theirs).max() <= 1e-5 * np.abs(theirs).max() + 1e-7, group
 
 
-@pytest.mark.parametrize("case", KINDS, ids=lambda case: case["algo"])
+@pytest.mark.parametrize("case", KINDS)
 @pytest.mark.parametrize("part", ["critic", "actor"])
 def test_gradients_are_those_of_the_loss(case: dict[str, Any], part: str) -> None:
     """Finite differences; the critics stand still, so that the actor's loss is of itself alone."""
@@ -149,25 +162,25 @@ def test_gradients_are_those_of_the_loss(case: dict[str, Any], part: str) -> Non
             moved[part]["parameters"][at] += step
             for p in made.native_learner.parts.values():
                 p.steps = 0
+            made.share_priorities()
             found.append(made.native_update(moved)[loss])
         slope = (found[0] - found[1]) / 2e-5
         assert gradient[at] == pytest.approx(slope, rel=2e-4, abs=1e-7)
 
 
-@pytest.mark.parametrize("case", KINDS, ids=lambda case: case["algo"])
+@pytest.mark.parametrize("case", KINDS)
 def test_no_result_depends_on_threads(case: dict[str, Any]) -> None:
     found = []
     for threads in (1, 2, 3):
         made = make(case, dtype=np.float32, batch_size=150)
         parts = made.native_parts()
         metrics = made.native_update(parts, threads, inspect=True)
-        found.append(
-            (metrics, {n: {k: a.tobytes() for k, a in p.items()} for n, p in parts.items()})
-        )
+        ends = {n: {k: a.tobytes() for k, a in p.items()} for n, p in parts.items()}
+        found.append((metrics, ends, made.priorities.tobytes()))
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("case", KINDS, ids=lambda case: case["algo"])
+@pytest.mark.parametrize("case", KINDS)
 def test_an_update_that_is_not_finite_is_left_out(case: dict[str, Any]) -> None:
     """Weights and moments stand; slow copies may go on towards them."""
     made = make(case)

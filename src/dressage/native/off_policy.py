@@ -31,7 +31,7 @@ def why_not(spec: Any, s: Any, custom_net: str | None) -> str:
         return "observations with images need a convolutional network"
     if custom_net is not None:
         return f"net={custom_net} is a network of your own"
-    for setting in ("recurrent", "noisy", "prioritized", "parameter_noise", "use_sde"):
+    for setting in ("recurrent", "noisy", "parameter_noise", "use_sde"):
         value = getattr(s, setting, False)
         if value not in (False, None, "none"):
             return f"{setting}={str(value).lower()}"

@@ -117,9 +117,8 @@ class WholeRounds:
             r.reward_gamma = c.reward_normalizer.gamma
 
     def _take_state(self, rounds: int) -> None:
-        r, c, ring = self.r, self.collector, self.memory.ring
-        view = self.updates.call.memory
-        ring.low, ring.high, self.memory.draws = view.low, view.high, view.draws
+        r, c = self.r, self.collector
+        self.updates.view.take(self.updates.call.memory, self.memory)
         if c.obs_normalizer is not None:
             c.obs_normalizer.moments.count = r.obs_moments.count
             c.obs_normalizer.refresh()

@@ -81,6 +81,10 @@ class ReplayView(ctypes.Structure):
         ("obs_clip", Float),
         ("reward_clip", Float),
         ("reward_scale", Float),
+        ("priorities", Pointer),
+        ("priority_alpha", Double),
+        ("priority_beta", Double),
+        ("largest", Double),
     )
 
 

@@ -47,7 +47,7 @@ class Updates:
         if not call.updates and not call.follow_last:
             return []
         self._run()
-        memory.draws = call.memory.draws
+        self.view.take(call.memory, memory)
         if not call.updates:
             return []
         found = self.metrics()

@@ -29,6 +29,9 @@ class MemoryView:
             self._place(view, memory, rng)
         view.low, view.high, view.draws = ring.low, ring.high, memory.draws
         view.n_step, view.gamma = cfg.n_step, cfg.gamma
+        if memory.priorities is not None:
+            view.largest = memory.priorities.largest
+            view.priority_alpha, view.priority_beta = cfg.priority_alpha, cfg.priority_beta
         if (seen := memory.collector.obs_normalizer) is not None:
             self.mean = seen.moments.mean.astype(np.float32)
             self.scale = (1.0 / np.sqrt(seen.moments.var + EPSILON)).astype(np.float32)
@@ -37,6 +40,12 @@ class MemoryView:
         if (scaled := memory.collector.reward_normalizer) is not None:
             view.reward_scale = float(np.float32(1.0 / np.sqrt(scaled.moments.var + EPSILON)))
             view.reward_clip = float(scaled.clip)
+
+    def take(self, view: ReplayView, memory: Replay) -> None:
+        """After a call of C; columns and priorities it has changed in place."""
+        memory.ring.low, memory.ring.high, memory.draws = view.low, view.high, view.draws
+        if memory.priorities is not None:
+            memory.priorities.largest = view.largest
 
     def _place(self, view: ReplayView, memory: Replay, rng: Rng) -> None:
         ring = memory.ring
@@ -50,3 +59,5 @@ class MemoryView:
             setattr(view, name, address(columns[name], np.bool_))
         if (mask := columns.get("extras/next_mask")) is not None:
             view.next_mask, view.mask_size = address(mask, np.bool_), mask.shape[2]
+        if memory.priorities is not None:
+            view.priorities = address(memory.priorities.tree, np.float64)

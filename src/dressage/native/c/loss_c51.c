@@ -2,6 +2,12 @@
 #include "atoms.h"
 #include "off_choices.h"
 
+#ifdef REAL_IS_DOUBLE
+#define LOG log
+#else
+#define LOG logf
+#endif
+
 /* torch.linspace, which counts from the nearer end */
 static real atom(const off_policy *o, int64_t k) {
     if (k < o->atoms / 2) return (real)o->v_min + atom_spacing(o) * (real)k;
@@ -28,10 +34,18 @@ static real project(const off_policy *o, const drawn *d, const real *probability
     return beyond;
 }
 
+static real entropy_of(int64_t n, const real *probability) {
+    real entropy = 0;
+    for (int64_t k = 0; k < n; k++)
+        if (probability[k] > 0) entropy -= probability[k] * LOG(probability[k]);
+    return entropy;
+}
+
 /* c51.c51_loss of one row */
 static void c51_loss(const off_policy *o, const choice_row *r, block_sums *sums) {
     const int64_t n = o->atoms;
-    const real share = 1 / (real)o->n_choices, scale = share / (real)o->batch_size;
+    const real share = 1 / (real)o->n_choices, weighted = r->from->weight * share;
+    const real scale = weighted / (real)o->batch_size;
     real *after = r->room[0], *target = r->room[1], *probability = r->room[2];
     memset(after, 0, (size_t)n * sizeof(real));
     for (int c = 0; c < o->n_choices; c++) { /* the mixture over choices */
@@ -41,7 +55,7 @@ static void c51_loss(const off_policy *o, const choice_row *r, block_sums *sums)
     sums->clipped += (double)project(o, r->from, after, target);
 
     const real total = sum_of(n, target);
-    real mean = 0;
+    real mean = 0, cross_entropies = 0;
     for (int64_t k = 0; k < n; k++) mean += target[k] * atom(o, k);
     for (int c = 0; c < o->n_choices; c++) {
         const real *logits = r->output + r->taken[c];
@@ -52,9 +66,13 @@ static void c51_loss(const off_policy *o, const choice_row *r, block_sums *sums)
             cross_entropy -= target[k] * (logits[k] - above);
             q += probability[k] * atom(o, k);
         }
-        sums->loss += (double)(share * cross_entropy);
+        cross_entropies += cross_entropy;
+        sums->loss += (double)(weighted * cross_entropy);
         note_value(sums, (double)q, (double)(mean - q));
     }
+    if (!o->memory.priorities) return; /* logarithms are costly */
+    const real excess = share * cross_entropies - entropy_of(n, target);
+    r->from->error = excess < 0 ? 0 : excess;
 }
 
 void c51_rows(void *about, int thread, int64_t block) {

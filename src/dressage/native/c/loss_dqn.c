@@ -3,8 +3,9 @@
 
 /* dqn.dqn_loss: smooth_l1_loss of the chosen values towards their common target. */
 static void huber_loss(const off_policy *o, const choice_row *r, block_sums *sums) {
-    const real share = 1 / (real)o->n_choices, scale = share / (real)o->batch_size;
-    real following = 0;
+    const real share = 1 / (real)o->n_choices, weighted = r->from->weight * share;
+    const real scale = weighted / (real)o->batch_size;
+    real following = 0, sizes = 0;
     for (int c = 0; c < o->n_choices; c++) following += r->after[r->best[c]];
     following /= (real)o->n_choices;
     const real target = r->from->reward + r->from->discount * following;
@@ -15,8 +16,10 @@ static void huber_loss(const off_policy *o, const choice_row *r, block_sums *sum
         *d = scale * (size < 1 ? error : error < 0 ? -1 : 1);
         if (error != error) *d = error;
         note_value(sums, (double)q, (double)error);
-        sums->loss += (double)(share * (size < 1 ? (real)0.5 * size * size : size - (real)0.5));
+        sizes += size;
+        sums->loss += (double)(weighted * (size < 1 ? (real)0.5 * size * size : size - (real)0.5));
     }
+    r->from->error = share * sizes;
 }
 
 void dqn_rows(void *about, int thread, int64_t block) {

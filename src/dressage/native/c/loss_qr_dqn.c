@@ -34,7 +34,8 @@ real quantile_huber(int64_t n, const real *quantile, int64_t m, const real *targ
 static void qr_loss(const off_policy *o, const choice_row *r, block_sums *sums) {
     const int64_t n = o->atoms;
     const size_t bytes = (size_t)n * sizeof(real);
-    const real share = 1 / (real)o->n_choices, scale = share / (real)o->batch_size;
+    const real share = 1 / (real)o->n_choices, weighted = r->from->weight * share;
+    const real scale = weighted / (real)o->batch_size;
     real *target = r->room[0], *quantile = r->room[1], *slope = r->room[2];
     memset(target, 0, bytes);
     for (int c = 0; c < o->n_choices; c++)
@@ -43,15 +44,18 @@ static void qr_loss(const off_policy *o, const choice_row *r, block_sums *sums) 
         target[k] = r->from->reward + r->from->discount * (target[k] / (real)o->n_choices);
     const real mean = sum_of(n, target) / (real)n;
 
+    real losses = 0;
     memset(quantile, 0, (size_t)padded(n) * sizeof(real));
     for (int c = 0; c < o->n_choices; c++) {
         memcpy(quantile, r->output + r->taken[c], bytes);
         const real loss = quantile_huber(n, quantile, n, target, (real)o->kappa, slope);
-        sums->loss += (double)(share * loss);
+        losses += loss;
+        sums->loss += (double)(weighted * loss);
         for (int64_t k = 0; k < n; k++) r->gradient[r->taken[c] + k] = scale * slope[k];
         const real q = sum_of(n, quantile) / (real)n;
         note_value(sums, (double)q, (double)(mean - q));
     }
+    r->from->error = share * losses / (real)n;
 }
 
 void qr_dqn_rows(void *about, int thread, int64_t block) {

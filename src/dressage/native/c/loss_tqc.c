@@ -66,11 +66,14 @@ static void quantile_regression(const off_job *j, const off_worker *w, int64_t f
     for (int e = 0; e < c->net.shape.members; e++) {
         tower_forward(&c->net, c->part->parameters, e, &c->rows, first, rows,
                       j->inputs + first * j->input_stride, j->input_stride);
-        for (int64_t i = 0; i < rows; i++)
-            sums->loss += (double)quantile_huber(
+        for (int64_t i = 0; i < rows; i++) {
+            const real weight = j->batch[first + i].weight;
+            const real loss = quantile_huber(
                 outputs, tower_row(&c->net, &c->rows, c->rows.out, last, e, first + i),
-                kept_of(j), w->quantiles + i * all, 1 / (real)j->o->batch_size,
+                kept_of(j), w->quantiles + i * all, weight / (real)j->o->batch_size,
                 tower_row(&c->net, &c->rows, c->rows.delta, last, e, first + i));
+            sums->loss += (double)(weight * loss);
+        }
         tower_backward(&c->net, c->part->parameters, c->part->backward, e, &c->rows, first, rows,
                        NULL, 0);
     }

@@ -11,7 +11,7 @@
 enum { ATOM_ROWS = 4 }; /* that a loss can work in */
 
 typedef struct {
-    const drawn *from;
+    drawn *from;        /* whose error the loss fills in */
     const real *after;  /* outputs of the slow copy for the successor, */
     const real *output; /* of the network for the observation, */
     real *gradient;     /* and the gradient of the latter, zero before the loss */

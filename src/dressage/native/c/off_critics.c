@@ -72,17 +72,21 @@ real least_value(const off_job *j, const off_worker *w, int64_t i) {
 void measure_critics(const off_job *j, int64_t first, int64_t rows, const real *target,
                      block_sums *sums) {
     const trained *c = &j->parts[CRITIC];
-    real least[ROW_BLOCK], most[ROW_BLOCK];
+    real least[ROW_BLOCK], most[ROW_BLOCK], errors[ROW_BLOCK] = {0};
     for (int64_t i = 0; i < rows; i++) least[i] = INFINITY, most[i] = -INFINITY;
     for (int e = 0; e < c->net.shape.members; e++)
         for (int64_t i = 0; i < rows; i++) {
             const real q = value_of(&c->net, &c->rows, e, first + i);
             const double error = fabs((double)(q - target[i]));
             sums->q += (double)q, sums->q_max = larger_of(sums->q_max, (double)q);
+            errors[i] += (real)error;
             sums->error += error, sums->error_max = larger_of(sums->error_max, error);
             least[i] = q < least[i] ? q : least[i], most[i] = q > most[i] ? q : most[i];
         }
-    for (int64_t i = 0; i < rows; i++) sums->disagreement += (double)(most[i] - least[i]);
+    for (int64_t i = 0; i < rows; i++) {
+        sums->disagreement += (double)(most[i] - least[i]);
+        j->batch[first + i].error = errors[i] / (real)c->net.shape.members;
+    }
 }
 
 void critic_regression(const off_job *j, int64_t first, int64_t rows, const real *target,
@@ -95,10 +99,10 @@ void critic_regression(const off_job *j, int64_t first, int64_t rows, const real
         for (int64_t i = 0; i < rows; i++) {
             const real q = *tower_row(&c->net, &c->rows, c->rows.out, last, e, first + i);
             real *delta = tower_row(&c->net, &c->rows, c->rows.delta, last, e, first + i);
-            const real error = q - target[i];
+            const real error = q - target[i], weighted = j->batch[first + i].weight * error;
             memset(delta, 0, (size_t)padded(1) * sizeof(real));
-            delta[0] = error / (real)j->o->batch_size;
-            sums->loss += 0.5 * (double)(error * error);
+            delta[0] = weighted / (real)j->o->batch_size;
+            sums->loss += 0.5 * (double)(weighted * error);
         }
         tower_backward(&c->net, c->part->parameters, c->part->backward, e, &c->rows, first, rows,
                        NULL, 0);

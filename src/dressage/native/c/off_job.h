@@ -47,7 +47,7 @@ typedef struct off_job {
     off_worker *workers; /* [n_threads] */
     int64_t n_blocks, block_size, input_stride;
     real alpha;
-    int64_t *integers; /* [batch_size] */
+    replay_room room;
     drawn *batch;      /* [batch_size] */
     real *inputs;      /* [batch_size, input_stride]: observations, with actions behind for critics */
     real *observed;    /* the same without actions, for the actor */
@@ -121,7 +121,7 @@ void critics_on_acted(const off_job *j, const off_worker *w, const real *paramet
 real acted_value(const off_job *j, const off_worker *w, int member, int64_t i);
 #define least_value NAME(least_value)
 real least_value(const off_job *j, const off_worker *w, int64_t i);
-/* Metrics of the critics' values in the batch, whose targets were `target` [rows]. */
+/* Metrics and errors of the critics' values in the batch, whose targets were `target` [rows]. */
 #define measure_critics NAME(measure_critics)
 void measure_critics(const off_job *j, int64_t first, int64_t rows, const real *target,
                      block_sums *sums);

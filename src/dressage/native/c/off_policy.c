@@ -91,7 +91,9 @@ int off_place(off_job *j, arena *memory) {
     j->n_threads = o->n_threads < 1 ? 1 : o->n_threads;
     j->input_stride = tower_stride(j->parts[CRITIC].net.shape.inputs);
     j->observed_stride = tower_stride(o->memory.obs_size);
-    j->integers = TAKE(memory, int64_t, o->batch_size);
+    j->room.places = TAKE(memory, int64_t, o->batch_size);
+    j->room.numbers = TAKE(memory, double, o->batch_size);
+    j->room.uniform = TAKE(memory, float, o->batch_size);
     j->batch = TAKE(memory, drawn, o->batch_size);
     j->inputs = TAKE(memory, real, o->batch_size * j->input_stride);
     j->observed = TAKE(memory, real, o->batch_size * j->observed_stride);
@@ -123,7 +125,7 @@ void off_prepare(off_job *j) {
 }
 
 static void draw(off_job *j) {
-    replay_draw(&j->o->memory, j->o->batch_size, j->integers, j->batch);
+    replay_draw(&j->o->memory, j->o->batch_size, &j->room, j->batch);
     j->o->memory.draws++;
 }
 
@@ -197,6 +199,8 @@ void off_learn(off_job *j, int64_t updates, bool follows) {
         case OFF_TQC: soft_update(j, tqc_critic_rows, tqc_actor_rows); break;
         default: td3_update(j); break;
         }
+        if (j->o->memory.priorities)
+            replay_feedback(&j->o->memory, j->o->batch_size, &j->room, j->batch);
     }
     const off_part *critic = &j->o->parts[CRITIC];
     if (follows) follow(j->parts[CRITIC].net.size, j->o->tau, critic->parameters, critic->target);

@@ -153,6 +153,7 @@ static void keep(round_job *j, const float *action, int64_t t) {
     memcpy(r->first + at, r->current_first, (size_t)n);
     m->high++;
     if (m->high - m->low > m->capacity) m->low = m->high - m->capacity;
+    if (m->priorities) replay_prioritise_newest(m);
 }
 
 /* Collector._account */

@@ -5,17 +5,69 @@
 #include <string.h>
 
 #include "rng.h"
+#include "sum_tree.h"
+
+#define PRIORITY_EPSILON 1e-6 /* core/replay/priorities.py */
 
 int64_t replay_place(const replay *r, int64_t row, int64_t env) {
     return row % r->capacity * r->n_envs + env;
 }
 
-void replay_draw(const replay *r, int64_t count, int64_t *scratch, drawn *batch) {
-    const int64_t held = r->high - r->low;
-    const rng_name name = {r->seed, r->stream, {(uint64_t)r->draws, 0, 0}};
-    rng_integers(&name, count, (uint64_t)(held * r->n_envs), scratch);
+/* numpy's max: a NaN is the largest */
+static double largest_of(int64_t count, const double *x) {
+    double largest = x[0];
+    for (int64_t i = 1; i < count; i++)
+        if (x[i] > largest || x[i] != x[i]) largest = x[i];
+    return largest;
+}
+
+/* Replay._draw_by_priority; rounded to float as there */
+static void draw_by_priority(const replay *r, const rng_name *name, int64_t count,
+                             const replay_room *room, drawn *batch) {
+    const int64_t size = r->capacity * r->n_envs, newest = r->high - 1;
+    const double total = sum_tree_total(r->priorities, size);
+    const double held = (double)((r->high - r->low) * r->n_envs);
+    rng_uniform(name, count, room->uniform);
+    sum_tree_draw(r->priorities, size, count, room->uniform, room->places);
     for (int64_t i = 0; i < count; i++)
-        batch[i] = (drawn){.row = r->low + scratch[i] / r->n_envs, .env = scratch[i] % r->n_envs};
+        room->numbers[i] = pow(r->priorities[room->places[i]] / total * held, -r->priority_beta);
+    const double most = largest_of(count, room->numbers);
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t place = room->places[i]; /* Ring.row_of */
+        batch[i] = (drawn){.row = newest - (newest - place / r->n_envs) % r->capacity,
+                           .env = place % r->n_envs,
+                           .weight = (real)(float)(room->numbers[i] / most)};
+    }
+}
+
+void replay_draw(const replay *r, int64_t count, const replay_room *room, drawn *batch) {
+    const int64_t held = r->high - r->low, *index = room->places;
+    const rng_name name = {r->seed, r->stream, {(uint64_t)r->draws, 0, 0}};
+    if (r->priorities) {
+        draw_by_priority(r, &name, count, room, batch);
+        return;
+    }
+    rng_integers(&name, count, (uint64_t)(held * r->n_envs), room->places);
+    for (int64_t i = 0; i < count; i++)
+        batch[i] = (drawn){.row = r->low + index[i] / r->n_envs, .env = index[i] % r->n_envs,
+                           .weight = 1};
+}
+
+void replay_feedback(replay *r, int64_t count, const replay_room *room, const drawn *batch) {
+    for (int64_t i = 0; i < count; i++) {
+        room->places[i] = replay_place(r, batch[i].row, batch[i].env);
+        room->numbers[i] = pow((double)batch[i].error + PRIORITY_EPSILON, r->priority_alpha);
+    }
+    sum_tree_set(r->priorities, r->capacity * r->n_envs, count, room->places, room->numbers);
+    const double most = largest_of(count, room->numbers);
+    if (most > r->largest) r->largest = most;
+}
+
+void replay_prioritise_newest(replay *r) {
+    for (int64_t env = 0; env < r->n_envs; env++) {
+        const int64_t place = replay_place(r, r->high - 1, env);
+        sum_tree_set(r->priorities, r->capacity * r->n_envs, 1, &place, &r->largest);
+    }
 }
 
 /* RewardNormalizer.scaled, in float as there */
@@ -59,10 +111,10 @@ void replay_action(const replay *r, int64_t place, real *out) {
         out[a] = (real)r->action[place * r->action_size + a];
 }
 
-void replay_batch(const replay *r, int64_t count, int64_t *scratch, drawn *batch, real *obs,
+void replay_batch(const replay *r, int64_t count, const replay_room *room, drawn *batch, real *obs,
                   real *action, real *next_obs) {
     real seen[4096];
-    replay_draw(r, count, scratch, batch);
+    replay_draw(r, count, room, batch);
     for (int64_t i = 0; i < count && r->obs_size < 4096; i++) {
         replay_ahead(r, &batch[i]);
         const int64_t place = replay_place(r, batch[i].row, batch[i].env);

@@ -18,6 +18,9 @@ typedef struct {
     float *obs_mean, *obs_scale;                 /* ObsNormalizer's; NULL: none */
     float obs_clip, reward_clip;
     float reward_scale; /* RewardNormalizer's; 0: none */
+    double *priorities; /* the tree of sum_tree.h; NULL: all are drawn alike */
+    double priority_alpha, priority_beta;
+    double largest; /* priority so far: that of new transitions */
 } replay;
 
 /* One transition of a batch. */
@@ -25,11 +28,26 @@ typedef struct {
     int64_t row, env; /* of the run */
     int64_t last;     /* the row whose successor the bootstrap is from */
     real reward, discount;
+    real weight; /* in the loss */
+    real error;  /* what the loss found of it, for its priority */
 } drawn;
 
-/* Replay._draw: rows and environments of batch number `draws`. */
+/* Room for drawing: [count] each. */
+typedef struct {
+    int64_t *places;
+    double *numbers;
+    float *uniform;
+} replay_room;
+
+/* Replay._draw: rows, environments and weights of batch number `draws`. */
 #define replay_draw NAME(replay_draw)
-void replay_draw(const replay *r, int64_t count, int64_t *scratch, drawn *batch);
+void replay_draw(const replay *r, int64_t count, const replay_room *room, drawn *batch);
+/* Replay.feedback: new priorities from the errors of a batch. */
+#define replay_feedback NAME(replay_feedback)
+void replay_feedback(replay *r, int64_t count, const replay_room *room, const drawn *batch);
+/* Replay._prioritise of the newest row, which lies where the oldest did. */
+#define replay_prioritise_newest NAME(replay_prioritise_newest)
+void replay_prioritise_newest(replay *r);
 /* n_step_ahead of one transition: `last`, `reward` and `discount`. */
 #define replay_ahead NAME(replay_ahead)
 void replay_ahead(const replay *r, drawn *d);
@@ -44,7 +62,7 @@ void replay_action(const replay *r, int64_t place, real *out);
 
 /* A whole batch, for tests: rows of obs, action and next_obs without gaps. */
 #define replay_batch NAME(replay_batch)
-void replay_batch(const replay *r, int64_t count, int64_t *scratch, drawn *batch, real *obs,
+void replay_batch(const replay *r, int64_t count, const replay_room *room, drawn *batch, real *obs,
                   real *action, real *next_obs);
 
 #endif

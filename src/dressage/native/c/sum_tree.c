@@ -1,7 +1,7 @@
 /* core/replay/priorities.py in C: a tree of sums, eight to a node, the priorities first and the
    total last. The same sums in the same order, so a run may use either. Level by level for a whole
    batch: one walk at a time would wait for memory at each step. */
-#include <stdint.h>
+#include "sum_tree.h"
 
 enum { WIDTH = 8, TOGETHER = 256, MOST_LEVELS = 24 };
 
@@ -25,6 +25,12 @@ static inline int64_t turn(double *left_over, double left, double right) {
     passed.bits &= -goes;
     *left_over -= passed.number;
     return goes;
+}
+
+double sum_tree_total(const double *tree, int64_t size) {
+    int64_t begins[MOST_LEVELS];
+    const int levels = place_levels(size, begins);
+    return tree[begins[levels - 1]];
 }
 
 void sum_tree_set(double *tree, int64_t size, int64_t count, const int64_t *places,
@@ -51,7 +57,6 @@ void sum_tree_set(double *tree, int64_t size, int64_t count, const int64_t *plac
     }
 }
 
-/* One leaf from each of `count` equal parts of the total; uniform[i] in [0, 1) says where in it. */
 void sum_tree_draw(const double *tree, int64_t size, int64_t count, const float *uniform,
                    int64_t *places) {
     int64_t begins[MOST_LEVELS];

@@ -108,14 +108,14 @@ TASKS: dict[str, dict[str, Any]] = {
             "ornstein-uhlenbeck": {"action_noise": "ou", "noise_std": 0.5},
         },
     },
-    "lake": {
-        "env": "dressage.envs.toys:Lake",
+    "valve": {
+        "env": "dressage.envs.toys:Valve",
         "algo": "td3",
         "settings": {
-            "env_steps": 10_000,
+            "env_steps": 12_000,
             "train_freq": 2,
             "gradient_steps": 1,
-            "learning_starts": 200,
+            "learning_starts": 300,
             "batch_size": 64,
             "gamma": 0.98,
             "n_step": 5,

@@ -319,15 +319,16 @@ class Corridor(gym.Env):  # type: ignore[misc]
         return self.at, float(self.at == self.length), False, self.t >= self.limit, {}
 
 
-class Lake(gym.Env):  # type: ignore[misc]
-    """A boat in the middle of a lake, far from either shore: 1 for landing, and 0 everywhere else.
+class Valve(gym.Env):  # type: ignore[misc]
+    """A slow tank behind a valve: 1 for each step with the level between 0.4 and 0.6, else 0.
 
-    The action is the speed and its direction, up to a fiftieth of the way a step. Noise that is
-    drawn anew each step only rocks the boat (200 steps of standard deviation 0.5 move it by a
-    seventh of the way); who keeps to one direction for a while lands.
+    The level follows the action, one fiftieth of the way a step. Noise that is drawn anew each step
+    is smoothed away (a standard deviation of 0.5 moves the level by 0.05), and a policy that has
+    not met a reward drifts to a bound of its action; who holds one opening after the other finds
+    the band. An episode has 150 steps; the best return is near 120.
     """
 
-    LIMIT, STEP = 200, 0.02
+    LIMIT, FOLLOWS = 150, 0.02
 
     def __init__(self) -> None:
         self.observation_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
@@ -335,14 +336,14 @@ class Lake(gym.Env):  # type: ignore[misc]
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         super().reset(seed=seed)
-        self.t, self.at = 0, 0.0
+        self.t, self.level = 0, 0.0
         return np.zeros(1, np.float32), {}
 
     def step(self, action: Any) -> Any:
-        self.t, self.at = self.t + 1, self.at + self.STEP * float(np.clip(action[0], -1.0, 1.0))
-        landed = abs(self.at) >= 1.0
-        seen = np.array([np.clip(self.at, -1.0, 1.0)], np.float32)
-        return seen, float(landed), landed, not landed and self.t >= self.LIMIT, {}
+        opening = float(np.clip(action[0], -1.0, 1.0))
+        self.t, self.level = self.t + 1, self.level + self.FOLLOWS * (opening - self.level)
+        seen = np.array([self.level], np.float32)
+        return seen, float(0.4 < self.level < 0.6), False, self.t >= self.LIMIT, {}
 
 
 class Roulette(gym.Env):  # type: ignore[misc]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dressage.core.replay import Replay, ReplaySettings
+from dressage.core.replay.frames import channels_of_a_frame
 from dressage.core.replay.priorities import Priorities
 from dressage.core.replay.returns import backward_sums
 from dressage.core.rng import Rng
@@ -166,6 +167,29 @@ def test_frames_are_stored_once(tmp_path: Path) -> None:
     episodes = 50 // 7 + 1
     assert frames.next <= N * (50 + 2 * episodes)  # not 6 for each transition
     assert frames.pool.nbytes < 1.1 * (30 * N + 64) * 20
+
+
+@pytest.mark.parametrize("stacked", [1, 4])
+def test_frames_in_colours_are_kept_as_long_as_others(tmp_path: Path, stacked: int) -> None:
+    """One image has three channels, and a stack moves on by three."""
+    memory = replay(tmp_path, buffer_size=60 * N)
+    images = np.random.default_rng(0).integers(0, 256, (90 + stacked, N, 3, 5, 4), np.uint8)
+    shown = np.concatenate([images[k : k + 90 + 1] for k in range(stacked)], axis=2)
+    for t in range(90):
+        memory.add(steps(t, 1, 1000)._replace(obs=shown[t : t + 1], next_obs=shown[t + 1 : t + 2]))
+    save(memory, tmp_path, 90)
+    for ring in memory.ring, loaded(tmp_path, buffer_size=60 * N).ring:
+        assert (ring.low, ring.high) == (30, 90)
+        rows, envs = np.arange(30, 90)[:, None], np.arange(N)[None]
+        assert np.array_equal(ring.take("obs", rows, envs), shown[30:90])
+        assert np.array_equal(ring.take("next_obs", rows, envs), shown[31:91])
+        assert ring.frames[""].pool.nbytes < 1.1 * (60 * N + 64) * 60
+
+
+@pytest.mark.parametrize(("channels", "depth"), [(1, 1), (4, 1), (3, 3), (12, 3)])
+def test_images_that_stand_still_have_the_usual_channels(channels: int, depth: int) -> None:
+    still = np.zeros((1, 1, channels, 5, 4), np.uint8)
+    assert channels_of_a_frame(still, still) == depth
 
 
 def test_frames_that_need_more_room_shorten_the_memory(tmp_path: Path) -> None:

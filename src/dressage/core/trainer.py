@@ -69,6 +69,7 @@ class Trainer:
         cfg: Any,
         learner: Learner,
         collector: Collector,
+        memory: Any,
         eval_batch: EnvBatch | None,
         writer: RunWriter,
         rng: Rng,
@@ -79,8 +80,7 @@ class Trainer:
         self.algo, self.cfg_run, self.cfg = algo, run, cfg
         self.cfg_now = cfg.at(0.0)  # the settings in force
         self.learner, self.collector, self.eval_batch = learner, collector, eval_batch
-        self.memory = algo.memory(cfg)
-        self.memory.attach(collector, writer.path)
+        self.memory = memory  # attached to the collector
         whole = getattr(algo, "whole_iteration", None)  # of the native engine
         self.whole_iteration = whole(learner, collector, self.memory, cfg) if whole else None
         self.writer, self.rng, self.hooks = writer, rng, list(hooks)

@@ -366,3 +366,38 @@ def test_returns_that_followed(tmp_path: Path) -> None:
             end += 1
         expected = sum(0.9 ** (k - row) * given.reward[k, env] for k in range(row, end + 1))
         assert value == pytest.approx(float(expected), rel=1e-5)
+
+
+@pytest.mark.parametrize("images", [False, True])
+@pytest.mark.parametrize("rows", [12, 30, 50])
+def test_it_goes_on_with_another_size(tmp_path: Path, rows: int, images: bool) -> None:
+    """What there is room for stays, with its priorities."""
+    given: Any = {"prioritized": True, "batch_size": 256}
+    whole = replay(tmp_path, buffer_size=30 * N, **given)
+    whole.add(steps(0, 45, images=images))
+    assert whole.priorities is not None
+    places = whole.ring.place(np.arange(15, 45)[:, None], np.arange(N)[None]).reshape(-1)
+    whole.priorities.set(places, np.arange(1.0, 30 * N + 1))
+    save(whole, tmp_path, 45)
+    memory = loaded(tmp_path, buffer_size=rows * N, **given)
+    assert memory.priorities is not None
+    low = max(15, 45 - rows)
+    assert (memory.ring.low, memory.ring.high) == (low, 45)
+    held, envs = np.arange(low, 45)[:, None], np.arange(N)[None]
+    for name in ("obs", "next_obs", "reward"):
+        assert np.array_equal(memory.ring.take(name, held, envs), whole.ring.take(name, held, envs))
+    leaves = memory.priorities.leaves[memory.ring.place(held, envs).reshape(-1)]
+    assert np.array_equal(leaves, np.arange((low - 15) * N + 1.0, 30 * N + 1))
+    assert memory.priorities.total == pytest.approx(leaves.sum())
+    (batch,) = memory.batches(RNG, 1, settings().at(0.5))
+    assert memory.ring.row_of(batch.extras["place"])[0].min() >= low
+
+
+def test_priorities_may_be_new_to_a_run(tmp_path: Path) -> None:
+    plain = replay(tmp_path, buffer_size=30 * N)
+    plain.add(steps(0, 20))
+    save(plain, tmp_path, 20)
+    memory = loaded(tmp_path, buffer_size=30 * N, prioritized=True)
+    (batch,) = memory.batches(RNG, 1, settings().at(0.5))
+    assert np.all(batch.extras["weight"] == 1.0)
+    assert memory.priorities is not None and memory.priorities.total == 20 * N

@@ -361,9 +361,22 @@ class Replay:
         if self.hindsight is not None and len(ring):
             self.hindsight.extend(ring, low)
         if self.priorities is not None:
-            leaves = arrays["priorities"]
-            self.priorities.set(np.arange(len(leaves)), leaves)
-            self.priorities.largest = float(arrays["largest"])
+            self._load_priorities(arrays)
+
+    def _load_priorities(self, arrays: Arrays) -> None:
+        """Row by row: `buffer_size` may have changed, or priorities may be new to the run."""
+        assert self.priorities is not None
+        ring = self.ring
+        if "priorities" not in arrays:
+            self._prioritise(ring.low, ring.high, self.priorities.largest)
+            return
+        self.priorities.largest = float(arrays["largest"])
+        n_envs = self.collector.n_envs
+        leaves = arrays["priorities"].reshape(-1, n_envs)
+        rows, envs = np.arange(ring.low, ring.high)[:, None], np.arange(n_envs)
+        if rows.size:
+            place = ring.place(rows, envs).reshape(-1)
+            self.priorities.set(place, leaves[rows[:, 0] % len(leaves)].reshape(-1))
 
 
 def _columns(name: str, tree: Tree) -> dict[str, Any]:

@@ -112,9 +112,10 @@ class Ring:
         self._put(begin, columns, len(piece["reward"]))
 
     def rest(self, low: int, high: int) -> None:
-        """After all pieces: the rows that it holds."""
-        self.low, self.high = low, high
+        """After all pieces: the rows that it holds, of them those that it has room for."""
+        self.low, self.high = max(low, high - self.capacity), high
         for part, frames in self.frames.items():
+            self.low = frames.oldest_row(self.columns[f"obs{part}{SLOTS}"], self.low, high)
             if high > low:
                 last = self.columns[f"next_obs{part}{SLOTS}"][(high - 1) % self.capacity]
                 frames.go_on_from(last)

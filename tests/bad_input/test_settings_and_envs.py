@@ -266,6 +266,8 @@ def test_policies_refuse_what_is_not_an_observation(tmp_path: Path) -> None:
     for wrong in ([1.0, 2.0], None, "north", {"a": 1}, [[0.0] * 4] * 2):
         with pytest.raises(EnvError):
             policy.predict(wrong)
+    with pytest.raises(EnvError, match=r"look like 2: use predict_batch\(observations\)"):
+        policy.predict([[0.0] * 4] * 2)
     with pytest.raises(DressageError, match="no checkpoint '7'"):
         dressage.load(f"{run.path}@7")
     with pytest.raises(DressageError, match="episodes"):

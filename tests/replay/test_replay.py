@@ -334,6 +334,9 @@ def test_more_than_memory_holds_is_refused_in_a_sentence(
     with pytest.raises(TrainingError, match=r"buffer_size=40 needs .* lower buffer_size"):
         replay(tmp_path, buffer_on="memory").add(steps(0, 1))
     replay(tmp_path, buffer_on="auto").add(steps(0, 1))  # goes to disk
+    for given in ({"prioritized": True}, {"her": "future"}):  # what is kept in memory all the same
+        with pytest.raises(TrainingError, match=r"of buffer_size=400 needs .* lower buffer_size"):
+            replay(tmp_path, buffer_on="disk", buffer_size=400, **given)
     full = SimpleNamespace(free=10)
     monkeypatch.setattr("dressage.core.replay.room.shutil.disk_usage", lambda _: full)
     with pytest.raises(TrainingError, match="on the disk of"):

@@ -141,7 +141,9 @@ def start_run(
                 again=again,
             )
 
-        session = _session(resolved, spec, batches, collector, begin, rng, hooks, trust, engine)
+        session = _session(
+            resolved, spec, batches, collector, path, begin, rng, hooks, trust, engine
+        )
     except BaseException:
         _close(batches)
         raise
@@ -209,7 +211,9 @@ def resume_run(
         def reopen() -> RunWriter:
             return RunWriter.reopen(run.path, checkpoint.offsets)
 
-        session = _session(resolved, spec, batches, collector, reopen, rng, hooks, trust, engine)
+        session = _session(
+            resolved, spec, batches, collector, run.path, reopen, rng, hooks, trust, engine
+        )
     except BaseException:
         _close(batches)
         raise
@@ -451,6 +455,7 @@ def _session(
     spec: TaskSpec,
     batches: Any,
     collector: Collector,
+    path: Path,
     open_writer: Callable[[], RunWriter],
     rng: Rng,
     hooks: Sequence[Hook],
@@ -468,6 +473,8 @@ def _session(
             use_threads(run.threads, of_parts=1)
     learner = make_learner(resolved, spec, rng, trust)
     collector.use_carry(resolved.algo.carry_size(learner))
+    memory = resolved.algo.memory(resolved.cfg)
+    memory.attach(collector, path)
     own = [_make_callback(name, trust) for name in run.callbacks]
     for name in run.trackers:
         find_tracker(name)
@@ -482,6 +489,7 @@ def _session(
             cfg=resolved.cfg,
             learner=learner,
             collector=collector,
+            memory=memory,
             eval_batch=batches[1],
             writer=writer,
             rng=rng,

@@ -22,7 +22,7 @@ class RunError(DressageError):
 
 
 class TrainingError(DressageError):
-    """Training cannot go on (not a number in a loss, an environment that raised)."""
+    """Training cannot go on (not a number in a loss, no room for the replay memory)."""
 
     exit_code = 3
 

@@ -48,10 +48,27 @@ class Policy:
         deterministic: bool = True,
     ) -> tuple[Any, State]:
         """The action for one observation of the environment, and the state for the next call."""
-        batch = tree_map(lambda x: x[None], self.spec.obs.encode(obs))
+        try:
+            batch = tree_map(lambda x: x[None], self.spec.obs.encode(obs))
+        except EnvError:
+            if self._are_several(obs):
+                raise EnvError(
+                    f"predict() takes one observation, and these look like {len(obs)}: use "
+                    "predict_batch(observations)."
+                ) from None
+            raise
         masks = None if mask is None else self.spec.action.mask(mask)[None]
         actions, state = self._predict(batch, state, masks, deterministic, 1)
         return self.spec.action.decode(actions[0]), state
+
+    def _are_several(self, obs: Any) -> bool:
+        """Whether each entry of what was given is an observation."""
+        try:
+            for one in obs:
+                self.spec.obs.encode(one)
+        except (EnvError, TypeError):
+            return False
+        return len(obs) > 0
 
     def predict_batch(
         self,

@@ -19,7 +19,7 @@ FAMILY = ("sac", "td3", "ddpg", "tqc", "crossq", "recurrent_sac", "recurrent_td3
 class Task(gym.Env):
     """One step after another; the third reward may be NaN."""
 
-    def __init__(self, high: float = 1.0, last: float = 0.0, discrete: bool = False) -> None:
+    def __init__(self, high: float = 1.0, last: Any = 0.0, discrete: bool = False) -> None:
         self.observation_space = spaces.Box(-1, 1, (2,), np.float32)
         box = spaces.Box(-high, high, (1,), np.float32)
         self.action_space = spaces.Discrete(2) if discrete else box
@@ -65,6 +65,15 @@ def test_numbers_for_a_policy_of_choices(tmp_path: Path) -> None:
 @pytest.mark.parametrize("algo", ["td3", "recurrent_sac"])
 def test_rewards_that_are_not_numbers(algo: str, tmp_path: Path) -> None:
     assert "reward" in refused(algo, tmp_path, {"last": np.nan}).lower()
+
+
+def test_rewards_of_another_shape(tmp_path: Path) -> None:
+    found = refused("sac", tmp_path, {"last": np.zeros(2)})
+    assert found == (
+        "environment 0: reward has shape (2,), expected one number: return float(reward) from "
+        "step(), with one agent's reward in it."
+    )
+    assert "reward is 'much', expected" in refused("sac", tmp_path, {"last": "much"})
 
 
 @pytest.mark.parametrize("algo", ["td3", "sac"])

@@ -38,10 +38,13 @@ REFUSED: list[tuple[dict[str, Any], type[DressageError], str]] = [
     ({"env": ""}, ConfigError, "No environment was named"),
     ({"env": None}, ConfigError, "No environment was named"),
     ({"algo": "pop"}, ConfigError, r"no algorithm 'pop'.*Did you mean 'ppo'"),
+    ({"env": "CartPole-v1:pop"}, ConfigError, r"no algorithm 'pop'.*Did you mean 'ppo'"),
+    ({"env": "own_envs:Walk:pop"}, ConfigError, r"no algorithm 'pop'"),
     ({"algo": "no.such.module"}, EnvError, "no.such"),
     ({"algo": "own_envs"}, ConfigError, "own_envs"),
     ({"learning_rat": 1e-3}, ConfigError, "Did you mean 'learning_rate'"),
     ({"nsteps": 8}, ConfigError, "Did you mean 'n_steps'"),
+    ({"activation_fn": "relu"}, ConfigError, "SB3's activation_fn is here: activation"),
     ({"lr": "fast"}, ConfigError, "learning_rate"),
     ({"lr": "linear(1e-3"}, ConfigError, "learning_rate"),
     ({"lr": "linear(1e-3, 0, warmup=2)"}, ConfigError, "warmup"),
@@ -175,6 +178,17 @@ def test_what_fails_in_mid_run_says_why_in_the_run(
     assert action in (0, 1)
 
 
+def test_off_policy_settings_that_do_not_go_with_the_task(tmp_path: Path) -> None:
+    for settings, message in (
+        ({"her": "future"}, "her needs 'achieved_goal' in the observation, which has"),
+        ({"exploration_fraction": 0.1}, "one setting here: epsilon='linear"),
+        ({"n_steps": 3}, "SB3's n_steps is here: n_step"),
+    ):
+        with pytest.raises(DressageError, match=message):
+            dressage.train("CartPole-v1", algo="dqn", env_steps=64, runs=tmp_path, **settings)
+    assert list_runs(tmp_path) == []
+
+
 def test_a_worker_that_dies_is_a_sentence(tmp_path: Path) -> None:
     kwargs = {"fail": "exit", "fail_at": 40, "spared_pid": os.getpid()}
     given = {**TINY, "backend": "process", "env": WALK, "env_kwargs": kwargs}
@@ -252,6 +266,8 @@ def test_policies_refuse_what_is_not_an_observation(tmp_path: Path) -> None:
     for wrong in ([1.0, 2.0], None, "north", {"a": 1}, [[0.0] * 4] * 2):
         with pytest.raises(EnvError):
             policy.predict(wrong)
+    with pytest.raises(EnvError, match=r"look like 2: use predict_batch\(observations\)"):
+        policy.predict([[0.0] * 4] * 2)
     with pytest.raises(DressageError, match="no checkpoint '7'"):
         dressage.load(f"{run.path}@7")
     with pytest.raises(DressageError, match="episodes"):

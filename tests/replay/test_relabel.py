@@ -189,12 +189,23 @@ class Numbered(Line):
     )
 
 
+class WithoutRewards(gym.Env):
+    observation_space, action_space = Line.observation_space, Line.action_space
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return self.observation_space.sample(), {}
+
+    def step(self, action: Any) -> Any:
+        return self.observation_space.sample(), 0.0, False, False, {}
+
+
 @pytest.mark.parametrize(
     ("env", "words"),
     [
         (OneByOne, r"compute_reward gave shape \(\) for 2 goals .* make it work on arrays"),
         (Numbered, "'achieved_goal' is of kind discrete: make it a Box"),
-        ("CartPole-v1", "has no compute_reward"),
+        (WithoutRewards, "has no compute_reward"),
+        ("CartPole-v1", "her needs 'achieved_goal' in the observation"),
     ],
 )
 def test_what_has_no_goals_is_refused(env: Any, words: str, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dressage.core.replay import Replay, ReplaySettings
+from dressage.core.replay.frames import channels_of_a_frame
 from dressage.core.replay.priorities import Priorities
 from dressage.core.replay.returns import backward_sums
 from dressage.core.rng import Rng
@@ -168,6 +169,29 @@ def test_frames_are_stored_once(tmp_path: Path) -> None:
     assert frames.pool.nbytes < 1.1 * (30 * N + 64) * 20
 
 
+@pytest.mark.parametrize("stacked", [1, 4])
+def test_frames_in_colours_are_kept_as_long_as_others(tmp_path: Path, stacked: int) -> None:
+    """One image has three channels, and a stack moves on by three."""
+    memory = replay(tmp_path, buffer_size=60 * N)
+    images = np.random.default_rng(0).integers(0, 256, (90 + stacked, N, 3, 5, 4), np.uint8)
+    shown = np.concatenate([images[k : k + 90 + 1] for k in range(stacked)], axis=2)
+    for t in range(90):
+        memory.add(steps(t, 1, 1000)._replace(obs=shown[t : t + 1], next_obs=shown[t + 1 : t + 2]))
+    save(memory, tmp_path, 90)
+    for ring in memory.ring, loaded(tmp_path, buffer_size=60 * N).ring:
+        assert (ring.low, ring.high) == (30, 90)
+        rows, envs = np.arange(30, 90)[:, None], np.arange(N)[None]
+        assert np.array_equal(ring.take("obs", rows, envs), shown[30:90])
+        assert np.array_equal(ring.take("next_obs", rows, envs), shown[31:91])
+        assert ring.frames[""].pool.nbytes < 1.1 * (60 * N + 64) * 60
+
+
+@pytest.mark.parametrize(("channels", "depth"), [(1, 1), (4, 1), (3, 3), (12, 3)])
+def test_images_that_stand_still_have_the_usual_channels(channels: int, depth: int) -> None:
+    still = np.zeros((1, 1, channels, 5, 4), np.uint8)
+    assert channels_of_a_frame(still, still) == depth
+
+
 def test_frames_that_need_more_room_shorten_the_memory(tmp_path: Path) -> None:
     """Stacks that share nothing: what is drawn is right all the same."""
     memory = replay(tmp_path, buffer_size=60 * N, prioritized=True)
@@ -310,6 +334,9 @@ def test_more_than_memory_holds_is_refused_in_a_sentence(
     with pytest.raises(TrainingError, match=r"buffer_size=40 needs .* lower buffer_size"):
         replay(tmp_path, buffer_on="memory").add(steps(0, 1))
     replay(tmp_path, buffer_on="auto").add(steps(0, 1))  # goes to disk
+    for given in ({"prioritized": True}, {"her": "future"}):  # what is kept in memory all the same
+        with pytest.raises(TrainingError, match=r"of buffer_size=400 needs .* lower buffer_size"):
+            replay(tmp_path, buffer_on="disk", buffer_size=400, **given)
     full = SimpleNamespace(free=10)
     monkeypatch.setattr("dressage.core.replay.room.shutil.disk_usage", lambda _: full)
     with pytest.raises(TrainingError, match="on the disk of"):
@@ -342,3 +369,38 @@ def test_returns_that_followed(tmp_path: Path) -> None:
             end += 1
         expected = sum(0.9 ** (k - row) * given.reward[k, env] for k in range(row, end + 1))
         assert value == pytest.approx(float(expected), rel=1e-5)
+
+
+@pytest.mark.parametrize("images", [False, True])
+@pytest.mark.parametrize("rows", [12, 30, 50])
+def test_it_goes_on_with_another_size(tmp_path: Path, rows: int, images: bool) -> None:
+    """What there is room for stays, with its priorities."""
+    given: Any = {"prioritized": True, "batch_size": 256}
+    whole = replay(tmp_path, buffer_size=30 * N, **given)
+    whole.add(steps(0, 45, images=images))
+    assert whole.priorities is not None
+    places = whole.ring.place(np.arange(15, 45)[:, None], np.arange(N)[None]).reshape(-1)
+    whole.priorities.set(places, np.arange(1.0, 30 * N + 1))
+    save(whole, tmp_path, 45)
+    memory = loaded(tmp_path, buffer_size=rows * N, **given)
+    assert memory.priorities is not None
+    low = max(15, 45 - rows)
+    assert (memory.ring.low, memory.ring.high) == (low, 45)
+    held, envs = np.arange(low, 45)[:, None], np.arange(N)[None]
+    for name in ("obs", "next_obs", "reward"):
+        assert np.array_equal(memory.ring.take(name, held, envs), whole.ring.take(name, held, envs))
+    leaves = memory.priorities.leaves[memory.ring.place(held, envs).reshape(-1)]
+    assert np.array_equal(leaves, np.arange((low - 15) * N + 1.0, 30 * N + 1))
+    assert memory.priorities.total == pytest.approx(leaves.sum())
+    (batch,) = memory.batches(RNG, 1, settings().at(0.5))
+    assert memory.ring.row_of(batch.extras["place"])[0].min() >= low
+
+
+def test_priorities_may_be_new_to_a_run(tmp_path: Path) -> None:
+    plain = replay(tmp_path, buffer_size=30 * N)
+    plain.add(steps(0, 20))
+    save(plain, tmp_path, 20)
+    memory = loaded(tmp_path, buffer_size=30 * N, prioritized=True)
+    (batch,) = memory.batches(RNG, 1, settings().at(0.5))
+    assert np.all(batch.extras["weight"] == 1.0)
+    assert memory.priorities is not None and memory.priorities.total == 20 * N

@@ -69,6 +69,7 @@ class Trainer:
         cfg: Any,
         learner: Learner,
         collector: Collector,
+        memory: Any,
         eval_batch: EnvBatch | None,
         writer: RunWriter,
         rng: Rng,
@@ -79,8 +80,7 @@ class Trainer:
         self.algo, self.cfg_run, self.cfg = algo, run, cfg
         self.cfg_now = cfg.at(0.0)  # the settings in force
         self.learner, self.collector, self.eval_batch = learner, collector, eval_batch
-        self.memory = algo.memory(cfg)
-        self.memory.attach(collector, writer.path)
+        self.memory = memory  # attached to the collector
         whole = getattr(algo, "whole_iteration", None)  # of the native engine
         self.whole_iteration = whole(learner, collector, self.memory, cfg) if whole else None
         self.writer, self.rng, self.hooks = writer, rng, list(hooks)
@@ -114,8 +114,6 @@ class Trainer:
             for setting in type(cfg).model_fields
             if setting in REPORTED_SETTINGS or setting in self.schedules
         }
-        self.changing = {s: metric for s, metric in self.reported.items() if s in self.schedules}
-        self.in_force = hyperparameters_in_force(self.cfg_now, self.reported)
         self.evaluation: Evaluation | None = None  # the newest
         self._evaluation_seconds = math.inf  # of the newest
         self._unplayed: Any = None  # states of the evaluation's environments before their first use
@@ -186,10 +184,8 @@ class Trainer:
             clock.iterations += 1
             self._guard(updated, learner.updates - updates_before)
             recorder.add_episodes(self.collector.take_episodes())
-            if self.changing:
-                self.in_force |= hyperparameters_in_force(cfg, self.changing)
             rolled |= updated
-            rolled |= self.in_force
+            rolled |= hyperparameters_in_force(cfg, self.reported, before)
             recorder.add(rolled)
             self._call("on_iteration", updated)
 

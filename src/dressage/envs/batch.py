@@ -204,7 +204,10 @@ class InlineBatch(EnvBatch):
         try:
             obs, reward, terminated, truncated, info = self.envs[i].step(action)
             self.obs_codec.encode_into(obs, self.next_obs, i)
-            self.reward[i] = self.raw_reward[i] = reward
+            try:
+                self.reward[i] = self.raw_reward[i] = reward
+            except (TypeError, ValueError):
+                raise _wrong_reward(reward) from None
             self.terminated[i] = terminated
             self.truncated[i] = truncated
             self.game_over[i] = terminated or truncated
@@ -288,6 +291,14 @@ class InlineBatch(EnvBatch):
     def close(self) -> None:
         for env in self.envs:
             env.close()
+
+
+def _wrong_reward(reward: Any) -> EnvError:
+    found = f"has shape {shape}" if (shape := np.shape(reward)) else f"is {reward!r}"
+    return EnvError(
+        f"reward {found}, expected one number: return float(reward) from step(), with one agent's "
+        "reward in it."
+    )
 
 
 def _has_state(layer: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,9 +43,11 @@ class Resolved:
 
 
 def split_env_algo(text: str) -> tuple[str, str | None]:
-    """`ENV[:ALGO]`: the part after the last colon is an algorithm only if it names a known one."""
+    """`ENV[:ALGO]`: the part after the last colon is an algorithm if it names a known one, or if
+    what comes before it cannot be a module, as `CartPole-v1` cannot (then it is misspelt)."""
     env, colon, algo = text.rpartition(":")
-    return (env, algo) if colon and algo in ALGORITHMS else (text, None)
+    module = all(part.isidentifier() for part in env.split("."))
+    return (env, algo) if colon and (algo in ALGORITHMS or not module) else (text, None)
 
 
 def from_text(text: str) -> Any:
@@ -133,7 +135,9 @@ def resolve(
     for source, layer in layers:
         for key, value in layer.items():
             if key not in known:
-                hint = did_you_mean(key, sorted(known | ALIASES.keys()))
+                hint = _in_our_words(key, known) or did_you_mean(
+                    key, sorted(known | ALIASES.keys())
+                )
                 raise ConfigError(
                     f"{algo_name} has no setting '{key}'.{hint} "
                     f"`dressage config {env_id}:{algo_name}` lists them all."
@@ -145,6 +149,19 @@ def resolve(
     resolved = Resolved(run, cfg, module, sources)
     module.check(cfg, resolved.n_envs)
     return resolved
+
+
+def _in_our_words(key: str, known: Collection[str]) -> str:
+    """What a setting of SB3's is called here, where the algorithm has it; else nothing."""
+    from dressage.runs.readers import sb3
+
+    if key in sb3.EPSILON and "epsilon" in known:
+        three = f"{', '.join(sb3.EPSILON[:-1])} and {sb3.EPSILON[-1]}"
+        return f" SB3's {three} are one setting here: epsilon='linear(1, 0.05, until=0.1)'."
+    ours = [row.ours for row in sb3.SETTINGS if row.theirs.rpartition("/")[2] == key]
+    ours += [row.ours for row in sb3.SETTINGS if row.theirs.partition("/")[0] == key]
+    found = [name for name in dict.fromkeys(ours) if name in known]
+    return f" SB3's {key} is here: {', '.join(found)}." if found else ""
 
 
 def unaliased(settings: Mapping[str, Any]) -> dict[str, Any]:

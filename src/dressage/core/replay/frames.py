@@ -13,8 +13,24 @@ Slots = npt.NDArray[np.int64]
 MARGIN = 0.04  # room for the first frames of episodes, as a share of the transitions
 
 
+def channels_of_a_frame(obs: Array, next_obs: Array) -> int:
+    """How many channels of images `[T, N, C, H, W]` are one frame: 1 in a stack of grey ones, 3 in
+    colours. The fewest by which every step moves its stack on; where nothing moves, the number that
+    such images usually have."""
+    channels = int(obs.shape[2])
+    moved = (obs != next_obs).any(axis=(2, 3, 4))
+    if not moved.any():
+        return 3 if channels % 3 == 0 else 1
+    here, there = obs[moved], next_obs[moved]
+    for depth in range(1, channels):
+        if channels % depth == 0 and np.array_equal(there[:, :-depth], here[:, depth:]):
+            return depth
+    return channels
+
+
 class Frames:
-    """A pool of `[H, W]` frames; frame number s lies at s % room, so the oldest are overwritten.
+    """A pool of frames, `[H, W]` or of several channels `[D, H, W]`; frame number s lies at
+    s % room, so the oldest are overwritten.
 
     A frame is found again where it must be: an observation is the last step's successor, and a
     successor's stack is the observation's, moved on by one. Whatever is not (the first stack of an
@@ -24,17 +40,18 @@ class Frames:
     def __init__(self, size: Sequence[int], transitions: int) -> None:
         self.shape = (int(transitions * (1 + MARGIN)) + 64, *size)
         self.next = 0  # number of the next new frame
-        self.pool: Array  # [room, H, W]
-        self._last: Slots | None = None  # [N, C]: the successors of the newest row
+        self.pool: Array  # [room, …]
+        self._last: Slots | None = None  # [N, S]: the successors of the newest row
 
     @property
     def room(self) -> int:
         return self.shape[0]
 
     def add(self, obs: Array, next_obs: Array) -> tuple[Slots, Slots]:
-        """`[T, N, C, H, W]` each -> the numbers of their frames, `[T, N, C]`."""
-        length, n_envs, channels = obs.shape[:3]
-        here, there = (np.empty((length, n_envs, channels), np.int64) for _ in range(2))
+        """`[T, N, C, H, W]` each -> the numbers of their frames, `[T, N, S]`."""
+        length, n_envs = obs.shape[:2]
+        obs, next_obs = (x.reshape(length, n_envs, -1, *self.shape[1:]) for x in (obs, next_obs))
+        here, there = (np.empty(obs.shape[:3], np.int64) for _ in range(2))
         for t in range(length):
             for i in range(n_envs):
                 before = self._last[i] if self._last is not None else None
@@ -51,7 +68,7 @@ class Frames:
         )
 
     def _stack(self, stack: Array, before: Slots | None) -> Slots:
-        """The numbers of a stack's frames `[C]`, of which all but the last may follow `before`."""
+        """The numbers of a stack's frames `[S]`, of which all but the last may follow `before`."""
         slots = np.empty(len(stack), np.int64)
         for k, frame in enumerate(stack):
             known = -1
@@ -66,8 +83,9 @@ class Frames:
         return slots
 
     def take(self, slots: Slots) -> Array:
-        """`[…, C]` numbers -> `[…, C, H, W]`."""
-        return self.pool.take(slots % self.room, axis=0)
+        """`[…, S]` numbers -> `[…, C, H, W]`."""
+        found = self.pool.take(slots % self.room, axis=0)
+        return found.reshape(*slots.shape[:-1], -1, *self.shape[-2:])
 
     def oldest_row(self, column: Slots, low: int, high: int) -> int:
         """The first row from `low` on whose frames are all still there."""
@@ -95,5 +113,5 @@ class Frames:
         self.next = max(self.next, first + len(frames))
 
     def go_on_from(self, last: Slots) -> None:
-        """The successors `[N, C]` of the newest row."""
+        """The successors `[N, S]` of the newest row."""
         self._last = last.copy()

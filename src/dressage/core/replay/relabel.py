@@ -75,11 +75,11 @@ class Hindsight:
 
     def __init__(self, way: str, k: float, batch: EnvBatch) -> None:
         self.way, self.share = way, k / (k + 1.0)
-        self.env = _goal_env(way, batch)
         self.part = "vector" if batch.obs_codec.is_dict else ""
         self.achieved, self.desired = (
             _goal(batch.obs_codec, name) for name in ("achieved_goal", "desired_goal")
         )
+        self.env = _goal_env(way, batch)
         self.columns, self.wanted = (
             batch.obs_codec.slices[leaf.name] for leaf in (self.achieved, self.desired)
         )

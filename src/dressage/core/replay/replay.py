@@ -13,6 +13,7 @@ from dressage.core.replay.priorities import EPSILON, Priorities
 from dressage.core.replay.relabel import Hindsight
 from dressage.core.replay.returns import discounted_ahead, n_step_ahead
 from dressage.core.replay.ring import Ring, Rows
+from dressage.core.replay.room import refuse_beyond_memory
 from dressage.core.rng import Rng
 from dressage.core.steps import Steps, Tree
 from dressage.errors import ConfigError, RunError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Arrays = dict[str, npt.NDArray[Any]]
 Floats = npt.NDArray[np.float32]
 SEGMENT_BYTES = 2**23
+PRIORITY_BYTES, EPISODE_BYTES = 10, 16  # of a transition: in the tree of sums, for its episode
 RECENT_ROWS = 2000  # looked back on for returns that really followed
 KNOWN_ENOUGH = 0.05  # weight of what is unknown of such a return, at most
 
@@ -70,12 +72,14 @@ class Replay:
         rows = max(1, self.cfg.buffer_size // collector.n_envs)
         self.ring = Ring(rows, self.cfg.buffer_on, run_path / FOLDER)
         if self.cfg.prioritized:
+            refuse_beyond_memory(rows * collector.n_envs, PRIORITY_BYTES, "prioritized=true")
             self.priorities = self.make_priorities(rows * collector.n_envs)
         for setting, none in {"her": "none", "demonstrations": None}.items():
             value = getattr(self.cfg, setting)
             if self.sequence_length is not None and value != none:
                 raise ConfigError(f"{setting}={value} does not go with sequences: {setting}=none.")
         if self.cfg.her != "none":
+            refuse_beyond_memory(rows * collector.n_envs, EPISODE_BYTES, f"her={self.cfg.her}")
             self.hindsight = Hindsight(self.cfg.her, self.cfg.her_k, collector.batch)
 
     def __len__(self) -> int:
@@ -361,9 +365,22 @@ class Replay:
         if self.hindsight is not None and len(ring):
             self.hindsight.extend(ring, low)
         if self.priorities is not None:
-            leaves = arrays["priorities"]
-            self.priorities.set(np.arange(len(leaves)), leaves)
-            self.priorities.largest = float(arrays["largest"])
+            self._load_priorities(arrays)
+
+    def _load_priorities(self, arrays: Arrays) -> None:
+        """Row by row: `buffer_size` may have changed, or priorities may be new to the run."""
+        assert self.priorities is not None
+        ring = self.ring
+        if "priorities" not in arrays:
+            self._prioritise(ring.low, ring.high, self.priorities.largest)
+            return
+        self.priorities.largest = float(arrays["largest"])
+        n_envs = self.collector.n_envs
+        leaves = arrays["priorities"].reshape(-1, n_envs)
+        rows, envs = np.arange(ring.low, ring.high)[:, None], np.arange(n_envs)
+        if rows.size:
+            place = ring.place(rows, envs).reshape(-1)
+            self.priorities.set(place, leaves[rows[:, 0] % len(leaves)].reshape(-1))
 
 
 def _columns(name: str, tree: Tree) -> dict[str, Any]:

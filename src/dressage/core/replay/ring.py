@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dressage.core.replay.frames import Frames
+from dressage.core.replay.frames import Frames, channels_of_a_frame
 from dressage.core.replay.room import allocate
 
 Array = npt.NDArray[Any]
@@ -112,9 +112,10 @@ class Ring:
         self._put(begin, columns, len(piece["reward"]))
 
     def rest(self, low: int, high: int) -> None:
-        """After all pieces: the rows that it holds."""
-        self.low, self.high = low, high
+        """After all pieces: the rows that it holds, of them those that it has room for."""
+        self.low, self.high = max(low, high - self.capacity), high
         for part, frames in self.frames.items():
+            self.low = frames.oldest_row(self.columns[f"obs{part}{SLOTS}"], self.low, high)
             if high > low:
                 last = self.columns[f"next_obs{part}{SLOTS}"][(high - 1) % self.capacity]
                 frames.go_on_from(last)
@@ -128,9 +129,12 @@ class Ring:
         for name, values in columns.items():
             part = name.removeprefix("next_").removeprefix("obs")
             if name.endswith(f"obs{part}") and values.dtype == np.uint8 and values.ndim == 5:
-                shapes[name + SLOTS] = ((self.capacity, self.n_envs, values.shape[2]), np.int64)
+                channels, *size = values.shape[2:]
+                depth = channels_of_a_frame(columns[f"obs{part}"], columns[f"next_obs{part}"])
+                shapes[name + SLOTS] = (self.capacity, self.n_envs, channels // depth), np.int64
                 if name.startswith("obs"):
-                    self.frames[part] = Frames(values.shape[3:], self.capacity * self.n_envs)
+                    size = size if depth == 1 else [depth, *size]
+                    self.frames[part] = Frames(size, self.capacity * self.n_envs)
             else:
                 shapes[name] = ((self.capacity, *values.shape[1:]), values.dtype)
         self._make(shapes)

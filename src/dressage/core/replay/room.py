@@ -37,6 +37,17 @@ def allocate(
     return {name: np.empty(shape, kind) for name, (shape, kind) in shapes.items()}
 
 
+def refuse_beyond_memory(count: int, each: int, what: str) -> None:
+    """TrainingError where `each` bytes for every one of `count` transitions cannot be had; these
+    are always in memory."""
+    needed, free = count * each, available_memory()
+    if free is not None and needed > SHARE * free:
+        raise TrainingError(
+            f"{what} of buffer_size={count} needs {needed / 2**30:.1f} GiB of memory, and "
+            f"{free_text(free)} are free: lower buffer_size."
+        )
+
+
 def _on_disk(
     shapes: Mapping[str, tuple[tuple[int, ...], Any]], folder: Path, needed: int, count: int
 ) -> dict[str, Array]:

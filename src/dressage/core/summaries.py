@@ -101,18 +101,14 @@ def hyperparameter_metric(setting: str) -> str:
     return f"train/hp/{short.get(setting, setting)}"
 
 
-def hyperparameters_in_force(
-    cfg: Settings, metrics: Mapping[str, str], env_steps: int = 0
-) -> dict[str, float]:
-    """By the names that `metrics` has for some settings, `env_steps` into the run; one that is off,
-    or learned (`auto`), has no cell. What another setting overrules counts as that makes it."""
+def hyperparameters_in_force(cfg: Settings, metrics: Mapping[str, str]) -> dict[str, float]:
+    """By the names that `metrics` has for some settings; one that is off, or learned (`auto`), has
+    no cell. What another setting overrules counts as that makes it."""
     found = {
         setting: float(value)
         for setting in metrics
         if isinstance(value := getattr(cfg, setting), (int, float))
     }
-    if "epsilon" in found and env_steps < getattr(cfg, "learning_starts", 0):
-        found["epsilon"] = 1.0  # random actions at first, whatever is set
     if "noise_std" in found and getattr(cfg, "action_noise", "") == "none":
         found["noise_std"] = 0.0
     return {metrics[setting]: value for setting, value in found.items()}

@@ -185,7 +185,7 @@ class Trainer:
             self._guard(updated, learner.updates - updates_before)
             recorder.add_episodes(self.collector.take_episodes())
             rolled |= updated
-            rolled |= hyperparameters_in_force(cfg, self.reported, before)
+            rolled |= hyperparameters_in_force(cfg, self.reported)
             recorder.add(rolled)
             self._call("on_iteration", updated)
 

@@ -129,7 +129,7 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     ("train/hp/clip_range", "ratio", "last", "Clip range of the probability ratio in force.", "0.1 to 0.3 [PPO]"),
     ("train/hp/clip_range_vf", "return", "last", "Clip range of the value prediction in force.", "at least the scale of the values, or none"),
     ("train/hp/ent_coef", "1", "last", "Weight of the entropy bonus in force.", "0 to 0.02"),
-    ("train/hp/epsilon", "share", "last", "Share of random actions in force; 1 up to learning_starts.", "1 at the start, 0.01 to 0.1 at the end"),
+    ("train/hp/epsilon", "share", "last", "Share of random actions in force once learning_starts is passed; all are random before.", "1 at the start, 0.01 to 0.1 at the end"),
     ("train/hp/bonus_coef", "ratio", "last", "Weight of the exploration bonus in force.", "the bonus small beside the return of the task (guess)"),
     ("train/hp/noise_std", "action", "last", "Deviation of the noise on actions in force, actions being in [-1, 1].", "0.05 to 0.3"),
     ("train/hp/*", "as configured", "last", "The setting * in force.", NO_RANGE),

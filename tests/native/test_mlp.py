@@ -51,6 +51,62 @@ def test_products(m: int, n: int, k: int, dtype: Any) -> None:
     assert error(found, product + c) < limit
 
 
+SPARSE_SIZES = [(1, 16, 5), (2, 8, 64), (7, 72, 130), (64, 256, 257), (65, 120, 300), (129, 50, 9)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("m", "n", "k"), SPARSE_SIZES)
+def test_products_that_skip_zeros(m: int, n: int, k: int, dtype: Any) -> None:
+    """Some zeros, rows of them, columns of them, and a NaN, which is none."""
+    random = np.random.default_rng(k)
+    n = kernel("gemm_packed_count", dtype, Long)(Long(n), Long(1))  # whole vectors
+    stride = k // 8 * 8 + 8
+    a = np.full((m, stride), np.nan, dtype)  # eights are read, what is beyond k is not used
+    a[:, :k] = random.normal(size=(m, k)) * (random.random((m, k)) < 0.4)
+    a[:, :k] *= (random.random(k) < 0.7) * (random.random((m, 1)) < 0.9)
+    b = random.normal(size=(k, n)).astype(dtype)
+    packed, c = np.full(n * k, np.nan, dtype), np.full((m, n), np.nan, dtype)
+    kernel("gemm_pack", dtype)(Long(n), Long(k), pointer(b), Long(n), pointer(packed))
+
+    def multiply() -> np.ndarray:
+        sizes, left = (Long(m), Long(n), Long(k)), (pointer(a), Long(stride))
+        kernel("gemm_packed_sparse", dtype)(*sizes, *left, pointer(packed), pointer(c), Long(n))
+        return c
+
+    product = a[:, :k].astype(float) @ b.astype(float)
+    assert error(multiply(), product) < (1e-5 if dtype is np.float32 else 1e-14)
+    a[m - 1, k - 1] = np.nan
+    assert np.isnan(multiply()[m - 1]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rows", [1, 64, 300])
+@pytest.mark.parametrize("live", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("inputs", [5, 40, 257])
+def test_gradients_of_units_that_are_off(inputs: int, live: float, rows: int, dtype: Any) -> None:
+    """Panels of xᵀ · delta with columns of zeros in delta."""
+    random = np.random.default_rng(rows)
+    x, delta = np.full((rows, 320), np.nan, dtype), np.zeros((rows, 64), dtype)
+    x[:, :inputs] = random.normal(size=(rows, inputs))
+    outs = 50
+    delta[:, :outs] = random.normal(size=(rows, outs)) * (random.random(outs) < live)
+    gradient = x[:, :inputs].astype(float).T @ delta[:, :outs].astype(float)
+    column = 0
+    while column < outs:
+        width = kernel("gemm_panel", dtype, Long)(Long(outs - column))
+        panel = np.full((inputs, width), np.nan, dtype)
+        sizes = (Long(inputs), Long(outs - column), Long(rows))
+        right = np.ascontiguousarray(delta[:, column:])
+        given = (pointer(x), Long(320), pointer(right), Long(64 - column), pointer(panel))
+        kernel("gemm_tn_panel", dtype)(*sizes, *given)
+        expected = gradient[:, column : column + width]
+        assert error(panel[:, : expected.shape[1]], expected) < (
+            1e-5 if dtype is np.float32 else 1e-14
+        )
+        assert not panel[:, expected.shape[1] :].any()
+        column += width
+
+
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_float_activations_to_a_few_ulps(name: str) -> None:
     """One unit with weight one and a value head of weight one: the activation itself."""

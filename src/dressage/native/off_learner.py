@@ -24,6 +24,17 @@ from dressage.native.structs import Int64, Pointer
 from dressage.native.threads import Threads
 from dressage.native.towers import Tower
 
+LINE = 64  # bytes: a vector that lies in two lines of the cache takes C 12 % longer
+
+
+def aligned(values: Floats) -> Floats:
+    """A copy that begins with a line of the cache."""
+    room = np.empty(values.nbytes + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    copy = room[start : start + values.nbytes].view(np.float32)
+    copy[:] = values
+    return copy
+
 
 @dataclass
 class Part:
@@ -36,11 +47,12 @@ class Part:
     target_net: str | None = None
 
     def __post_init__(self) -> None:
-        self.first, self.second = np.zeros_like(self.flat), np.zeros_like(self.flat)
-        self.target = None if self.target_net is None else self.flat.copy()
+        zeros = np.zeros_like(self.flat)
+        self.flat, self.first, self.second = map(aligned, (self.flat, zeros, zeros))
+        self.target = None if self.target_net is None else aligned(self.flat)
         self.steps = 0
         size = self.tower.backward_size if self.tower is not None else 0
-        self.backward = np.empty(size, np.float32)  # transposed weights,
+        self.backward = aligned(np.zeros(size, np.float32))  # transposed weights,
         self.transposed = False  # and whether they are those of `flat`
 
     def to_torch(self, ours: Floats) -> Floats:

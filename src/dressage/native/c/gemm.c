@@ -147,28 +147,6 @@ void gemm_tn_padded(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda,
     }
 }
 
-/* b's columns are copied first: rows far apart lie on more pages than are known at a time. */
-INLINE void tn_panel(const int vectors, int64_t m, int64_t k, const real *a, int64_t lda,
-                     const real *b, int64_t ldb, real *packed) {
-    real near[DEPTH * PANEL];
-    for (int64_t start = 0; start < k; start += DEPTH) {
-        const int64_t depth = k - start < DEPTH ? k - start : DEPTH;
-        for (int64_t i = 0; i < depth; i++)
-            for (int j = 0; j < vectors; j++)
-                store(near + (i * vectors + j) * VL, load(b + (start + i) * ldb + j * VL));
-        panel(vectors, m, vectors * VL, depth, a + start * lda, 1, lda, near, vectors * VL, NULL,
-              start > 0, packed, vectors * VL);
-    }
-}
-
-void gemm_tn_panel(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
-                   int64_t ldb, real *packed) {
-    if (panel_width(n) == PANEL)
-        tn_panel(2, m, k, a, lda, b, ldb, packed);
-    else
-        tn_panel(1, m, k, a, lda, b, ldb, packed);
-}
-
 #if !defined(REAL_IS_DOUBLE) && defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define EIGHT 8
@@ -209,4 +187,60 @@ void gemm_transpose(int64_t rows, int64_t columns, const real *from, int64_t ldf
         for (int64_t i = 0; i < rows; i++) to[j * ldt + i] = from[i * ldf + j];
         for (int64_t i = rows; i < ldt; i++) to[j * ldt + i] = 0;
     }
+}
+
+/* -- gradients of weights ---------------------------------------------------------------------- */
+
+/* A ReLU that is off in all rows leaves a column of zeros. Where many of b's columns are such, the
+   others, `live`, are multiplied with a's rows one by one: packed = (bᵀ · a)ᵀ. */
+INLINE void tn_live(int64_t width, int64_t live, const int *columns, int64_t m, int64_t k,
+                    const real *a, int64_t lda, const real *b, real *packed) {
+    real few[DEPTH * PANEL], sums[PANEL * PANEL], all[PANEL * PANEL] = {0};
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t x = 0; x < live; x++) few[i * live + x] = b[i * width + columns[x]];
+    for (int64_t i = 0; i < m; i += PANEL) {
+        const int64_t here = m - i < PANEL ? m - i : PANEL;
+        if (here > VL)
+            panel(2, live, PANEL, k, few, 1, live, a + i, lda, NULL, false, sums, PANEL);
+        else
+            panel(1, live, PANEL, k, few, 1, live, a + i, lda, NULL, false, sums, PANEL);
+        for (int64_t x = 0; x < live; x++)
+            memcpy(all + columns[x] * PANEL, sums + x * PANEL, PANEL * sizeof(real));
+        gemm_transpose(width, here, all, PANEL, packed + i * width, width);
+    }
+}
+
+/* b's columns are copied first: rows far apart lie on more pages than are known at a time. */
+INLINE void tn_panel(const int vectors, int64_t m, int64_t k, const real *a, int64_t lda,
+                     const real *b, int64_t ldb, real *packed) {
+    const int64_t width = vectors * VL;
+    real near[DEPTH * PANEL];
+    for (int64_t start = 0; start < k; start += DEPTH) {
+        const int64_t depth = k - start < DEPTH ? k - start : DEPTH;
+        ivec any[2] = {{0}, {0}};
+        for (int64_t i = 0; i < depth; i++)
+            for (int j = 0; j < vectors; j++) {
+                const vec x = load(b + (start + i) * ldb + j * VL);
+                store(near + i * width + j * VL, x);
+                any[j] |= x != 0;
+            }
+        int columns[PANEL], live = 0;
+        for (int x = 0; x < width; x++) {
+            columns[live] = x;
+            live -= (int)any[x / VL][x % VL];
+        }
+        if (k <= DEPTH && 4 * live <= 3 * width)
+            tn_live(width, live, columns, m, k, a, lda, near, packed);
+        else
+            panel(vectors, m, width, depth, a + start * lda, 1, lda, near, width, NULL, start > 0,
+                  packed, width);
+    }
+}
+
+void gemm_tn_panel(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
+                   int64_t ldb, real *packed) {
+    if (panel_width(n) == PANEL)
+        tn_panel(2, m, k, a, lda, b, ldb, packed);
+    else
+        tn_panel(1, m, k, a, lda, b, ldb, packed);
 }

@@ -17,6 +17,12 @@ void gemm_pack_transposed(int64_t n, int64_t k, const real *b, int64_t ldb, real
 void gemm_packed(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *packed,
                  const real *bias, bool accumulate, real *c, int64_t ldc);
 
+/* c = a · packed b where a has many zeros (gemm_sparse.c): a step of k at which two neighbouring rows
+   have nothing costs nothing. a's rows can be read in eights, c's in whole vectors. */
+#define gemm_packed_sparse NAME(gemm_packed_sparse)
+void gemm_packed_sparse(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda,
+                        const real *packed, real *c, int64_t ldc);
+
 /* c [m, n] += aᵀ · b with a [k, m], b [k, n]; b's rows can be read in whole vectors. */
 #define gemm_tn_padded NAME(gemm_tn_padded)
 void gemm_tn_padded(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,

@@ -54,6 +54,15 @@ real *tower_row(const tower *t, const tower_rows *at, real *const *layers, int l
     return layers[l] + (member * at->rows + row) * tower_stride(t->layer[l].out);
 }
 
+/* ReLU leaves zeros, in the deltas below it too; finding them pays where there are many columns. */
+static void multiply(const tower *t, bool hidden, int64_t rows, int64_t columns, int64_t k,
+                     const real *a, int64_t lda, const real *packed, real *c, int64_t ldc) {
+    if (hidden && t->shape.activation == ACT_RELU && columns > 4 * VL)
+        gemm_packed_sparse(rows, columns, k, a, lda, packed, c, ldc);
+    else
+        gemm_packed(rows, columns, k, a, lda, packed, NULL, false, c, ldc);
+}
+
 void tower_forward(const tower *t, const real *parameters, int member, const tower_rows *at,
                    int64_t first, int64_t rows, const real *x, int64_t ldx) {
     for (int l = 0; l < t->layers; l++) {
@@ -62,7 +71,7 @@ void tower_forward(const tower *t, const real *parameters, int member, const tow
         const real *weights = parameters + layer->weights + member * (in + 1) * padded(out);
         real *before = tower_row(t, at, at->before, l, member, first);
         real *y = tower_row(t, at, at->out, l, member, first);
-        gemm_packed(rows, padded(out), in + 1, x, ldx, weights, NULL, false, before, ld);
+        multiply(t, l > 0, rows, padded(out), in + 1, x, ldx, weights, before, ld);
         if (l == t->shape.depth) return;
         if (layer->gain >= 0)
             normalise_rows(parameters + layer->gain, parameters + layer->gain + padded(out), rows,
@@ -84,8 +93,8 @@ void tower_backward(const tower *t, const real *parameters, const real *backward
         if (l == 0 && !dx) return;
         real *below = l == 0 ? dx : tower_row(t, at, at->delta, l - 1, member, first);
         const int64_t ld = l == 0 ? ldx : tower_stride(in);
-        gemm_packed(rows, padded(in), out, delta, tower_stride(out), transposed, NULL, false,
-                    below, ld);
+        multiply(t, l < t->shape.depth, rows, padded(in), out, delta, tower_stride(out),
+                 transposed, below, ld);
         if (l == 0) return;
         multiply_by_slope(t->shape.activation, rows, in,
                           tower_row(t, at, at->before, l - 1, member, first),

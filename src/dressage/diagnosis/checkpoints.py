@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from dressage.core.inspection import DORMANT_TAU
 from dressage.diagnosis.rule import Rule
+from dressage.diagnosis.saved_model import numbers
 from dressage.errors import RunError
 from dressage.runs.table import Array
 from dressage.runs.view import RunView
@@ -69,6 +70,7 @@ class Inspection:
     layers: list[Layer]
     units: list[Units]
     problems: list[Problem]
+    numbers: dict[str, float]  # of `saved_model.py`, of a model that SB3 saved
 
     @property
     def dormant_share(self) -> float:
@@ -91,7 +93,13 @@ def inspect(weights: Weights, activation: str = "tanh") -> Inspection:
     problems = [*_not_finite(layers, weights.moments), *_steps(weights), *_misfits(weights)]
     for moments in weights.moments:
         problems += _moment_problems(moments)
-    return Inspection(weights.path, layers, dormant_units(weights.tensors, activation), problems)
+    return Inspection(
+        weights.path,
+        layers,
+        dormant_units(weights.tensors, activation),
+        problems,
+        numbers(weights) if weights.path.suffix == ".zip" else {},
+    )
 
 
 def first_moment_bound(betas: tuple[float, float]) -> float:
@@ -266,3 +274,17 @@ class CheckpointRule(Rule):
 
     def can_see(self, run: RunView) -> bool:
         return bool(run.weights) and super().can_see(run) and newest(run) is not None
+
+
+class SavedModelRule(CheckpointRule):
+    """A rule about the numbers of a model that SB3 saved, where the log has no better ones."""
+
+    stands_in = True
+    reads: ClassVar[tuple[str, ...]]  # names of `saved_model.numbers`
+
+    def can_see(self, run: RunView) -> bool:
+        return super().can_see(run) and all(name in self.numbers(run) for name in self.reads)
+
+    def numbers(self, run: RunView) -> dict[str, float]:
+        found = newest(run)
+        return {} if found is None else found.numbers

@@ -1,0 +1,101 @@
+"""What a saved model tells beside the log: against networks whose training is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import stable_baselines3 as sb3
+import torch
+from stable_baselines3.common.logger import configure
+
+from dressage.diagnosis.registry import all_rules
+from dressage.diagnosis.saved_model import numbers
+from dressage.runs.readers import read
+from dressage.runs.weights import Moments, Weights
+
+
+def trained(inputs: torch.Tensor, steps: int = 300) -> dict[str, float]:
+    """The numbers of a value network fitted to noise, as DQN would save it."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(
+        torch.nn.Linear(inputs.shape[1], 32), torch.nn.ReLU(), torch.nn.Linear(32, 2)
+    )
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
+    for _ in range(steps):
+        rows = torch.randint(len(inputs), (32,))
+        optimizer.zero_grad()
+        (net(inputs[rows]) - torch.randn(32, 2)).square().mean().backward()
+        optimizer.step()
+    tensors = {f"q_net.q_net.{name}": p.detach().numpy() for name, p in net.named_parameters()}
+    tensors |= {name.replace("q_net.q", "q_net_target.q", 1): t for name, t in tensors.items()}
+    moments = [
+        Moments(
+            f"policy/{i}",
+            float(steps),
+            state["exp_avg"].numpy().ravel(),
+            state["exp_avg_sq"].numpy().ravel(),
+        )
+        for i, state in enumerate(optimizer.state_dict()["state"].values())
+    ]
+    return numbers(Weights(Path("model.zip"), tensors, moments))
+
+
+def test_moments_of_the_first_layer_tell_the_size_of_observations() -> None:
+    generator = torch.Generator().manual_seed(0)
+    scales = torch.tensor([0.1, 1.0, 40.0])
+    found = trained(torch.randn(4096, 3, generator=generator) * scales)
+    assert found["critic/input_largest"] == pytest.approx(40.0, rel=0.4)
+    assert found["critic/input_smallest"] == pytest.approx(0.1, rel=0.4)
+    assert found["critic/input_same"] == 0.0
+    assert found["critic/behind"] == 0.0
+
+
+def test_observations_that_never_change_are_told() -> None:
+    found = trained(torch.tensor([[0.3, -2.0, 1.0]]).repeat(64, 1))
+    assert found["critic/input_same"] == 1.0
+    assert found["critic/input_largest"] == pytest.approx(2.0, rel=0.05)
+    half = torch.stack([torch.randn(512), torch.full((512,), 0.7)], 1)
+    assert trained(half)["critic/input_same"] == 0.5
+
+
+def test_what_a_file_lacks_has_no_number() -> None:
+    assert numbers(Weights(Path("model.zip"), {})) == {}
+    bare = {"q_net.q_net.0.weight": np.ones((4, 2)), "q_net.q_net.0.bias": np.zeros(4)}
+    found = numbers(Weights(Path("model.zip"), bare))
+    assert "critic/gradient" not in found and "critic/output_grown" in found
+
+
+class Blind(gym.ObservationWrapper):  # type: ignore[misc]
+    def observation(self, observation: Any) -> Any:
+        return np.full_like(observation, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "wrap", "fires"),
+    [
+        (sb3.PPO, {"learning_rate": 1e-7, "n_steps": 128}, None, {"CKP007"}),
+        (sb3.PPO, {"learning_rate": 1e-3, "n_steps": 128}, Blind, {"CKP009"}),
+        (sb3.DQN, {"target_update_interval": 10**6, "train_freq": 1}, None, {"CKP008"}),
+        (sb3.DQN, {"target_update_interval": 100, "train_freq": 1}, None, set()),
+    ],
+)
+def test_rules_on_models_that_sb3_saved(
+    kind: Any, settings: dict[str, Any], wrap: Any, fires: set[str], tmp_path: Path
+) -> None:
+    env = gym.make("CartPole-v1")
+    if kind is sb3.DQN:
+        settings |= {"learning_starts": 50, "learning_rate": 1e-2}
+    model = kind("MlpPolicy", wrap(env) if wrap else env, seed=0, device="cpu", **settings)
+    model.set_logger(configure(str(tmp_path), ["csv"]))
+    model.learn(1_024)
+    model.save(tmp_path / "model.zip")
+    (view,) = read(tmp_path)
+    rules = [rule for id, rule in all_rules().items() if "CKP007" <= id <= "CKP010"]
+    found = {rule.id: rule.look(view)[1] for rule in rules if rule.look(view)[1] is not None}
+    assert fires <= set(found)
+    if not fires:
+        assert not found

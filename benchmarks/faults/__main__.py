@@ -29,6 +29,9 @@ def main() -> None:
     others.add_argument(
         "--recorded", action="store_true", help="with what dressage.sb3.Recorder adds to their logs"
     )
+    others.add_argument(
+        "--saved", action="store_true", help="anew where no numbers of the saved model are kept"
+    )
     commands.add_parser("admit", help="which faults hurt")
     scorer = commands.add_parser("score", help="how often the diagnosis is right")
     scorer.add_argument("--split", choices=("train", "test"), default="train")
@@ -54,7 +57,9 @@ def main() -> None:
     elif given.command == "sb3":
         from benchmarks.faults import sb3_runs
 
-        made = sb3_runs.generate(given.minutes, given.only, recorded=given.recorded)
+        made = sb3_runs.generate(
+            given.minutes, given.only, recorded=given.recorded, saved=given.saved
+        )
         print(made, "runs made")
     elif given.command == "admit":
         from benchmarks.faults.admit import write_table

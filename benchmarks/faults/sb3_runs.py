@@ -21,6 +21,7 @@ from benchmarks.faults import store
 from benchmarks.faults.sb3_faults import FAULTS, Sb3Fault
 from benchmarks.faults.sb3_settings import SETTINGS, Sb3Setting
 
+from dressage.diagnosis.checkpoints import saved_numbers
 from dressage.runs.readers import read
 from dressage.runs.readers.sb3 import RECORDED
 from dressage.runs.view import RunView
@@ -28,6 +29,7 @@ from dressage.runs.view import RunView
 WORK = Path("build/faults-sb3")
 BATCH = 20  # jobs of a process, which takes a while to start
 CLEAN_SEEDS, FAULT_SEEDS = 5, 2
+SAVED = "saved"  # in an outcome: how many numbers of the saved model are kept
 
 
 def jobs(recorded: bool = False) -> Iterator[dict[str, Any]]:
@@ -85,12 +87,16 @@ def generate(
     only: Sequence[str] = ("",),
     folder: Path = store.FOLDER,
     recorded: bool = False,
+    saved: bool = False,
 ) -> int:
     """Batches of jobs that are not there yet, each batch a process; one shard at the end. `only`:
-    keys with one of these words."""
+    keys with one of these words. `saved`: anew where no numbers of the model are kept."""
     from benchmarks.faults.generate import fingerprints, gather
 
     done = fingerprints(folder)
+    if saved:
+        kept = {run.label["key"] for run in store.load(folder) if SAVED in run.outcome}
+        done = {key: value for key, value in done.items() if key in kept}
     left = [
         job
         for job in jobs(recorded)
@@ -155,6 +161,8 @@ def stored(job: dict[str, Any]) -> store.Stored:
     }
     if job.get("recorded"):
         outcome["plain"] = plain
+    view.saved = {name: float(f"{n:.4g}") for name, n in saved_numbers(view).items()}
+    outcome[SAVED] = len(view.saved)
     view.path, view.id, view.weights = Path("run"), "run", []
     view.env = view.env or job["env"]
     return store.Stored(job["label"], outcome, view)

@@ -100,6 +100,7 @@ def packed(stored: Stored) -> tuple[dict[str, Any], Codes]:
         "state": view.state,
         "threshold": view.threshold,
         "spec": view.spec,
+        "saved": view.saved,
         "events": view.events,
         "log_lines": view.log_lines,
         "notes": view.notes,
@@ -135,6 +136,7 @@ def unpacked(text: dict[str, Any], codes: Codes) -> Stored:
         "threshold spec events log_lines notes"
     )
     given = {name: text[name] for name in plain.split()}
+    given["saved"] = text.get("saved", {})  # not of runs from before they were kept
     given["threshold"] = given["threshold"] or solved_at(given["env"])
     own = text["config"] if text["own_config"] is None else text["own_config"]
     key = text["label"]["key"]

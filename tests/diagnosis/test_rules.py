@@ -36,6 +36,7 @@ PLAIN_SOURCES = (
     "rlwatch",
     "our labelled runs, 2026-11-16",
     "our labelled runs, 2026-11-17",
+    "our labelled runs, 2026-11-18",
 )
 CASES = {
     **rule_cases_configuration.CASES,

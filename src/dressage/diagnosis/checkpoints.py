@@ -276,15 +276,18 @@ class CheckpointRule(Rule):
         return bool(run.weights) and super().can_see(run) and newest(run) is not None
 
 
-class SavedModelRule(CheckpointRule):
+def saved_numbers(run: RunView) -> dict[str, float]:
+    """Of `saved_model.py`: those kept of a model, or of the newest one that SB3 saved."""
+    if run.saved or (found := newest(run)) is None:
+        return run.saved
+    return found.numbers
+
+
+class SavedModelRule(Rule):
     """A rule about the numbers of a model that SB3 saved, where the log has no better ones."""
 
     stands_in = True
     reads: ClassVar[tuple[str, ...]]  # names of `saved_model.numbers`
 
     def can_see(self, run: RunView) -> bool:
-        return super().can_see(run) and all(name in self.numbers(run) for name in self.reads)
-
-    def numbers(self, run: RunView) -> dict[str, float]:
-        found = newest(run)
-        return {} if found is None else found.numbers
+        return super().can_see(run) and all(name in saved_numbers(run) for name in self.reads)

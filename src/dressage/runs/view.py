@@ -78,6 +78,7 @@ class RunView:
     events: list[dict[str, Any]] = field(default_factory=list)
     log_lines: list[str] = field(default_factory=list)
     weights: list[Path] = field(default_factory=list)  # checkpoints and model files, oldest first
+    saved: dict[str, float] = field(default_factory=dict)  # numbers of a model whose file is gone
     threshold: float | None = None  # return at which the task counts as solved
     spec: dict[str, Any] = field(default_factory=dict)  # spaces, time limit, if known
     notes: list[str] = field(default_factory=list)  # what was left out or guessed, in sentences

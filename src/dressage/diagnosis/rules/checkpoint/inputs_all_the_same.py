@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.checkpoints import SavedModelRule
+from dressage.diagnosis.checkpoints import SavedModelRule, saved_numbers
 from dressage.diagnosis.rule import Finding, Threshold
 from dressage.runs.view import RunView
 
@@ -40,7 +40,7 @@ class InputsAllTheSame(SavedModelRule):
     expected = {"obs-constant": 0.8, "healthy": 0.001}
 
     def check(self, run: RunView) -> Finding | None:
-        numbers = self.numbers(run)
+        numbers = saved_numbers(run)
         same = max(numbers[name] for name in numbers if name.endswith("/input_same"))
         if not same >= self.bound("share"):
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.checkpoints import SavedModelRule
+from dressage.diagnosis.checkpoints import SavedModelRule, saved_numbers
 from dressage.diagnosis.rule import Finding, Threshold
 from dressage.runs.view import RunView
 
@@ -18,7 +18,7 @@ class InputsOutOfScale(SavedModelRule):
         first layer over those of its bias.
 
     Threshold and source
-        Above 30 (guess; our runs of SB3, 2026-11-18: 0.2 to 2.8 in fifteen healthy ones).
+        Above 30 (guess; our labelled runs, 2026-11-18: 0.2 to 2.8 in fifteen healthy ones).
 
     Prescription
         Normalise observations: VecNormalize(norm_obs=True).
@@ -40,7 +40,7 @@ class InputsOutOfScale(SavedModelRule):
     expected = {"obs-unnormalised": 0.8, "healthy": 0.02}
 
     def check(self, run: RunView) -> Finding | None:
-        size = self.numbers(run)["critic/input_largest"]
+        size = saved_numbers(run)["critic/input_largest"]
         if not size > self.bound("size"):
             return None
         return self.found(

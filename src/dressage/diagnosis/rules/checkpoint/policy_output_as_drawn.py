@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dressage.diagnosis.checkpoints import SavedModelRule
+from dressage.diagnosis.checkpoints import SavedModelRule, saved_numbers
 from dressage.diagnosis.rule import Finding, Threshold
 from dressage.runs.view import RunView
 
@@ -20,7 +20,7 @@ class PolicyOutputAsDrawn(SavedModelRule):
         The norm of action_net over that with which it is drawn.
 
     Threshold and source
-        Below 12 times (our runs of SB3, 2026-11-18: 55 to 120 times in nine healthy ones).
+        Below 12 times (our labelled runs, 2026-11-18: 55 to 120 times in nine healthy ones).
 
     Prescription
         See whether policy gradients reach the network and whether its step size is large enough.
@@ -39,7 +39,7 @@ class PolicyOutputAsDrawn(SavedModelRule):
     severity = "high"
     families = ("on-policy",)
     reads = ("actor/output_grown",)
-    thresholds = {"times": Threshold(12.0, "our runs of SB3, 2026-11-18")}
+    thresholds = {"times": Threshold(12.0, "our labelled runs, 2026-11-18")}
     elsewhere = 0.15
     expected = {
         "dead-policy-gradient": 0.9,
@@ -55,7 +55,7 @@ class PolicyOutputAsDrawn(SavedModelRule):
     }
 
     def check(self, run: RunView) -> Finding | None:
-        times = math.exp(self.numbers(run)["actor/output_grown"])
+        times = math.exp(saved_numbers(run)["actor/output_grown"])
         if not times < self.bound("times"):
             return None
         return self.found(

@@ -69,6 +69,12 @@ PUBLISHED |= {
     )
     for algo, figure in figures.items()
 }
+# Nobody publishes Rainbow on these: it is to reach what DQN does.
+PUBLISHED |= {
+    (env, "rainbow"): (figure, env_steps, "RL-Zoo, DQN")
+    for (env, algo), (figure, env_steps, _) in PUBLISHED.items()
+    if algo == "dqn"
+}
 PUBLISHED |= {
     (env, algo): (figure, 1_000_000, who)
     for env, figures in {

@@ -160,6 +160,8 @@ def test_c51_loss(double: bool) -> None:
     assert float(loss) == pytest.approx((steps.extras["weight"].numpy() * cross).mean(), rel=1e-5)
     kl = (np.where(goal > 0, goal * np.log(np.maximum(goal, 1e-30)), 0)).sum(-1) + cross
     np.testing.assert_allclose(metrics["priority"], kl, atol=1e-5)
+    error = (goal @ support)[:, None] - np.exp(log_p) @ support
+    np.testing.assert_allclose(metrics["td_error"], np.abs(error).mean(-1), atol=1e-5)
     beyond = (after * ((moved < -2) | (moved > 2))).sum(-1).mean()
     assert float(metrics["train/metrics/clipped_atoms"]) == pytest.approx(beyond, rel=1e-4)
 
@@ -213,6 +215,8 @@ def test_qr_loss(double: bool) -> None:
     each = qr_dqn.quantile_huber(torch.from_numpy(at(online[:B], action)), goals, 1.0).mean(1)
     assert float(loss) == pytest.approx(float((steps.extras["weight"] * each).mean()), rel=1e-5)
     np.testing.assert_allclose(metrics["priority"], each / 4, rtol=1e-5)
+    error = goal.mean(-1, keepdims=True) - at(online[:B], action).mean(-1)
+    np.testing.assert_allclose(metrics["td_error"], np.abs(error).mean(-1), atol=1e-5)
 
 
 # -- networks ------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from dressage.core.algorithm import Task
 from dressage.core.learner import Learner
 from dressage.core.normalizer import ObsNormalizer, RewardNormalizer
 from dressage.core.replay import Replay
+from dressage.core.replay.due import error_quantiles
 from dressage.core.rng import Rng
 from dressage.core.steps import Steps, map_steps
 from dressage.core.summaries import combined
@@ -222,7 +223,8 @@ class OffCase:
         self.largest = call.memory.largest
         for name in parts:
             learner.parts[name].steps = call.parts[PARTS.index(name)].steps
-        return combined(updates.metrics())
+        found = combined(updates.metrics())
+        return found | error_quantiles(updates.td_errors) if inspect else found
 
     def native_weights(self, parts: dict[str, dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """By torch's names."""

@@ -145,12 +145,13 @@ static off_policy random_call(int family, int obs_size, int actions, int32_t *ca
         t->second = calloc(1, sizeof(real)), t->learning_rate = 1e-3;
     }
     o.places = ARRAY(int64_t, o.batch_size);
+    o.td_errors = ARRAY(double, o.batch_size);
     return o;
 }
 
 static void free_call(off_policy *o) {
     for (int p = 0; p < PARTS; p++) free_part(&o->parts[p]);
-    free_memory(&o->memory), free(o->places);
+    free_memory(&o->memory), free(o->places), free(o->td_errors);
 }
 
 static void learn(int round) {

@@ -123,6 +123,22 @@ def test_updates_are_torchs(name: str) -> None:
         assert case.largest == pytest.approx(priorities.largest, rel=1e-9)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_quantiles_are_of_the_errors_whose_mean_is_told(name: str) -> None:
+    """Of distributions too, whose priorities are something else."""
+    case = make(CASES[name], gradient_steps=1)
+    found = case.native_update(case.native_parts(), inspect=True)
+    errors = np.sort(case.native.updates.td_errors)
+    assert errors.shape == (case.cfg.batch_size,) and errors[0] >= 0
+    assert errors.mean() == pytest.approx(found["train/metrics/td_error_mean"], rel=1e-9)
+    assert errors[-1] <= found["train/metrics/td_error_max"] * (1 + 1e-9)
+    for share in (0.5, 0.9):
+        at, rest = divmod(share * (len(errors) - 1), 1)
+        between = errors[int(at)] + rest * (errors[int(at) + 1] - errors[int(at)])
+        told = found[f"train/metrics/td_error_p{share * 100:.0f}"]
+        assert told == pytest.approx(between, rel=1e-9)
+
+
 @pytest.mark.parametrize("case", KINDS)
 def test_float_gradients(case: dict[str, Any]) -> None:
     made = (

@@ -13,8 +13,9 @@ from .off_kernels import OffCase
 DRAWN = np.dtype(
     [
         *((name, "i8") for name in ("row", "env", "last")),
-        *((name, "f4") for name in ("reward", "discount", "weight", "error")),
-    ]
+        *((name, "f4") for name in ("reward", "discount", "weight", "td_error", "error")),
+    ],
+    align=True,
 )
 
 

@@ -126,9 +126,11 @@ def c51_loss(
     cross_entropy = -(target.unsqueeze(1) * log_probability).sum(-1).mean(1)
     loss = (extras["weight"] * cross_entropy).mean()
     q = (log_probability.detach().exp() * support).sum(-1)
-    metrics = td_metrics(q, (target * support).sum(-1, keepdim=True) - q) | {
+    error = (target * support).sum(-1, keepdim=True) - q
+    metrics = td_metrics(q, error) | {
         "train/loss/td": loss.detach(),
         "train/metrics/clipped_atoms": (beyond * after).sum(-1).mean(),
+        "td_error": error.abs().mean(-1),
         "priority": (cross_entropy.detach() - entropy).clamp(min=0.0),
     }
     return loss, metrics

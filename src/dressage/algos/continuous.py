@@ -17,6 +17,7 @@ from dressage.algos.off_policy import (
     VALUE_METRICS,
     VALUE_METRICS_AT_TIMES,
     bounded_actions,
+    error_quantiles,
     replay_metrics,
     td_metrics,
     tensor,
@@ -149,6 +150,7 @@ def learn(
     collected: list[Metrics] = []
     place: Any = None
     tensors: Any = None
+    error: Any = None
     observe_newest(learner, memory, cfg)
     for batch in memory.batches(rng, count, cfg):
         place = batch.extras["place"]
@@ -164,6 +166,7 @@ def learn(
         metrics.pop("train/metrics/grad_norm/total", None)
     if collected and inspect:
         collected[-1] |= replay_metrics(memory, place, count, cfg)
+        collected[-1] |= error_quantiles(error.cpu().numpy())
         collected[-1] |= (measured or value_metrics)(learner, memory, tensors, cfg)
     return collected
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dressage.core.replay import DemonstratedReplay, Replay, ReplaySettings
 from dressage.core.replay.due import GAP_STEPS as GAP_STEPS
+from dressage.core.replay.due import error_quantiles as error_quantiles
 from dressage.core.replay.due import random_now as random_now
 from dressage.core.replay.due import replay_metrics as replay_metrics
 from dressage.core.replay.due import updates_due as updates_due
@@ -36,6 +37,8 @@ VALUE_METRICS = (
     "train/metrics/q_max",
     "train/metrics/td_error_mean",
     "train/metrics/td_error_max",
+    "train/metrics/td_error_p50",
+    "train/metrics/td_error_p90",
     "train/metrics/target_drift",
     "train/metrics/buffer_fill",
     "train/metrics/buffer_age",
@@ -44,6 +47,7 @@ VALUE_METRICS = (
 VALUE_METRICS_AT_TIMES = (
     "train/metrics/q_gap",
     "train/metrics/priority_spread",
+    "train/metrics/buffer_coverage",
     *bonus.METRICS,
 )
 

@@ -122,8 +122,10 @@ def qr_loss(
     each = quantile_huber(quantile, target.unsqueeze(1), cfg.kappa).mean(1)  # [B]
     loss = (batch.extras["weight"] * each).mean()
     q = quantile.detach().mean(-1)  # [B, actions]
-    metrics = td_metrics(q, target.mean(-1, keepdim=True) - q) | {
+    error = target.mean(-1, keepdim=True) - q
+    metrics = td_metrics(q, error) | {
         "train/loss/td": loss.detach(),
+        "td_error": error.abs().mean(-1),
         "priority": each.detach() / cfg.n_quantiles,
     }
     return loss, metrics

@@ -15,6 +15,7 @@ from dressage.algos.off_policy import (
     GAP_STEPS,
     UPDATE_METRICS,
     VALUE_METRICS,
+    error_quantiles,
     random_now,
     replay_metrics,
     tensor,
@@ -198,7 +199,8 @@ def learn(
 ) -> list[dict[str, Any]]:
     """Gradient steps on batches of the memory, then the target's move if it is due.
 
-    `loss(nets, batch, cfg, noise)`, whose metrics have the `priority` of each of the batch.
+    `loss(nets, batch, cfg, noise)`, whose metrics have the `priority` of each of the batch, and its
+    absolute `td_error` where that is something else.
     `measure(learner, memory, batch, cfg)`: what is too costly for every update.
     """
     count, inspect = updates_due(memory, cfg), learner.inspect_next
@@ -206,6 +208,7 @@ def learn(
     collected: list[dict[str, Any]] = []
     place: Any = None
     batch: Any = None
+    error: Any = None
     observe_newest(learner, memory, cfg)
     for drawn in memory.batches(rng, count, cfg):
         place = drawn.extras["place"]
@@ -213,6 +216,7 @@ def learn(
         layers = layer_noise(learner, rng, memory.draws)
         metrics = learner.step("all", loss, batch, cfg, layers)
         priority = metrics.pop("priority")
+        error = metrics.pop("td_error", priority)
         if cfg.prioritized:
             memory.feedback(place, priority.cpu().numpy(), cfg)
         collected.append(metrics | bonus_metrics)
@@ -221,6 +225,7 @@ def learn(
     if collected and inspect:
         measured = (measure or drift_and_gap)(learner, memory, batch, cfg)
         collected[-1] |= replay_metrics(memory, place, count, cfg) | measured
+        collected[-1] |= error_quantiles(error.cpu().numpy())
     return collected
 
 

@@ -154,6 +154,7 @@ class OffPolicyCall(ctypes.Structure):
         ("parts", OffPart * len(PARTS)),
         ("memory", ReplayView),
         ("places", Pointer),
+        ("td_errors", Pointer),
         ("measured", PartMetrics * len(PARTS)),
         ("values", ValueMetrics),
     )

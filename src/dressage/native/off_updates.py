@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dressage.core.replay import Replay
-from dressage.core.replay.due import GAP_STEPS, replay_metrics, updates_due
+from dressage.core.replay.due import GAP_STEPS, error_quantiles, replay_metrics, updates_due
 from dressage.core.rng import Rng
 from dressage.native.face import library
 from dressage.native.families import Family
@@ -28,7 +28,9 @@ class Updates:
         self.call = OffPolicyCall(batch_size=cfg.batch_size)
         self.view = MemoryView()
         self.places = np.empty(cfg.batch_size, np.int64)
+        self.td_errors = np.empty(cfg.batch_size)
         self.call.places = self.places.ctypes.data
+        self.call.td_errors = self.td_errors.ctypes.data
         for i, name in enumerate(PARTS):
             if (part := learner.parts.get(name)) is not None:
                 self.call.parts[i] = part.for_c()
@@ -113,8 +115,8 @@ class Updates:
         return found
 
     def measure(self, memory: Replay, cfg: Any) -> dict[str, float]:
-        """What is too costly for every update: of the memory, and the definitions' drift and
-        gap."""
+        """What is too costly for every update: of the memory and the last batch, and the
+        definitions' drift and gap."""
         family, learner, ring = self.family, self.learner, memory.ring
         at = ring.row_of(self.places)
         obs, action = ring.take("obs", *at), ring.take("action", *at)
@@ -122,6 +124,7 @@ class Updates:
             obs = normalizer(obs)
         count = updates_due(memory, cfg)
         metrics: dict[str, float] = replay_metrics(memory, self.places, count, cfg)
+        metrics |= error_quantiles(self.td_errors)
         metrics["train/metrics/target_drift"] = family.drift(learner, obs, action)
         if (recent := memory.recent_returns(cfg.gamma, GAP_STEPS)) is not None:
             obs, action, returns = recent

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dressage.core.replay.coverage import coverage
+
 if TYPE_CHECKING:
     from dressage.core.replay.replay import Replay
     from dressage.core.replay.settings import ReplaySettings
@@ -28,6 +30,19 @@ def updates_due(memory: Replay, cfg: ReplaySettings) -> int:
 
 def replay_metrics(memory: Replay, place: Any, updates: int, cfg: ReplaySettings) -> Any:
     """Of the memory and of how often it is used; once a log interval."""
-    return memory.metrics(np.asarray(place)) | {
+    found = memory.metrics(np.asarray(place)) | {
         "train/metrics/update_to_data": updates / (cfg.train_freq * memory.ring.n_envs)
+    }
+    if (share := coverage(memory.ring)) is not None:
+        found["train/metrics/buffer_coverage"] = share
+    return found
+
+
+def error_quantiles(size: Any) -> dict[str, float]:
+    """Of the absolute TD errors `[B]` of a batch, each the mean over critics or choices; once a log
+    interval."""
+    middle, high = np.quantile(np.asarray(size, np.float64), (0.5, 0.9))
+    return {
+        "train/metrics/td_error_p50": float(middle),
+        "train/metrics/td_error_p90": float(high),
     }

@@ -55,7 +55,7 @@ static void c51_loss(const off_policy *o, const choice_row *r, block_sums *sums)
     sums->clipped += (double)project(o, r->from, after, target);
 
     const real total = sum_of(n, target);
-    real mean = 0, cross_entropies = 0;
+    real mean = 0, cross_entropies = 0, sizes = 0;
     for (int64_t k = 0; k < n; k++) mean += target[k] * atom(o, k);
     for (int c = 0; c < o->n_choices; c++) {
         const real *logits = r->output + r->taken[c];
@@ -69,7 +69,9 @@ static void c51_loss(const off_policy *o, const choice_row *r, block_sums *sums)
         cross_entropies += cross_entropy;
         sums->loss += (double)(weighted * cross_entropy);
         note_value(sums, (double)q, (double)(mean - q));
+        sizes += mean < q ? q - mean : mean - q;
     }
+    r->from->td_error = share * sizes;
     if (!o->memory.priorities) return; /* logarithms are costly */
     const real excess = share * cross_entropies - entropy_of(n, target);
     r->from->error = excess < 0 ? 0 : excess;

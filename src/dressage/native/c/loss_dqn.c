@@ -19,7 +19,7 @@ static void huber_loss(const off_policy *o, const choice_row *r, block_sums *sum
         sizes += size;
         sums->loss += (double)(weighted * (size < 1 ? (real)0.5 * size * size : size - (real)0.5));
     }
-    r->from->error = share * sizes;
+    r->from->error = r->from->td_error = share * sizes;
 }
 
 void dqn_rows(void *about, int thread, int64_t block) {

@@ -44,7 +44,7 @@ static void qr_loss(const off_policy *o, const choice_row *r, block_sums *sums) 
         target[k] = r->from->reward + r->from->discount * (target[k] / (real)o->n_choices);
     const real mean = sum_of(n, target) / (real)n;
 
-    real losses = 0;
+    real losses = 0, sizes = 0;
     memset(quantile, 0, (size_t)padded(n) * sizeof(real));
     for (int c = 0; c < o->n_choices; c++) {
         memcpy(quantile, r->output + r->taken[c], bytes);
@@ -54,7 +54,9 @@ static void qr_loss(const off_policy *o, const choice_row *r, block_sums *sums) 
         for (int64_t k = 0; k < n; k++) r->gradient[r->taken[c] + k] = scale * slope[k];
         const real q = sum_of(n, quantile) / (real)n;
         note_value(sums, (double)q, (double)(mean - q));
+        sizes += mean < q ? q - mean : mean - q;
     }
+    r->from->td_error = share * sizes;
     r->from->error = share * losses / (real)n;
 }
 

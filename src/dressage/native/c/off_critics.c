@@ -85,7 +85,8 @@ void measure_critics(const off_job *j, int64_t first, int64_t rows, const real *
         }
     for (int64_t i = 0; i < rows; i++) {
         sums->disagreement += (double)(most[i] - least[i]);
-        j->batch[first + i].error = errors[i] / (real)c->net.shape.members;
+        drawn *d = &j->batch[first + i];
+        d->error = d->td_error = errors[i] / (real)c->net.shape.members;
     }
 }
 

@@ -81,8 +81,8 @@ int off_place(off_job *j, arena *memory);
 void off_prepare(off_job *j);
 #define off_learn NAME(off_learn)
 void off_learn(off_job *j, int64_t updates, bool follows);
-#define off_places NAME(off_places)
-void off_places(const off_job *j, int64_t updates); /* of the last batch, if there was one */
+#define off_last_batch NAME(off_last_batch)
+void off_last_batch(const off_job *j, int64_t updates); /* tells of it, if there was one */
 
 /* Items of n_blocks. */
 #define dqn_rows NAME(dqn_rows)

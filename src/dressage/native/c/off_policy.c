@@ -206,10 +206,12 @@ void off_learn(off_job *j, int64_t updates, bool follows) {
     if (follows) follow(j->parts[CRITIC].net.size, j->o->tau, critic->parameters, critic->target);
 }
 
-void off_places(const off_job *j, int64_t updates) {
+void off_last_batch(const off_job *j, int64_t updates) {
     const off_policy *o = j->o;
-    for (int64_t i = 0; o->places && updates > 0 && i < o->batch_size; i++)
+    for (int64_t i = 0; o->places && updates > 0 && i < o->batch_size; i++) {
         o->places[i] = replay_place(&o->memory, j->batch[i].row, j->batch[i].env);
+        o->td_errors[i] = (double)j->batch[i].td_error;
+    }
 }
 
 int64_t off_policy_bytes(const off_policy *o) {
@@ -226,6 +228,6 @@ int64_t off_policy_update(off_policy *o, void *memory) {
     j.team = team_take(j.n_threads);
     off_learn(&j, o->updates, o->follow_last);
     team_leave(j.team);
-    off_places(&j, o->updates);
+    off_last_batch(&j, o->updates);
     return o->updates;
 }

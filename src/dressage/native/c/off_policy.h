@@ -57,7 +57,8 @@ typedef struct {
     optim_settings optimizer;
     off_part parts[PARTS];
     replay memory;
-    int64_t *places; /* [batch_size]: where the last batch lay */
+    int64_t *places;   /* [batch_size]: where the last batch lay, */
+    double *td_errors; /* and the sizes of its TD errors */
     part_metrics measured[PARTS];
     value_metrics values;
 } off_policy;

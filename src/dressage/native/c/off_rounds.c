@@ -273,7 +273,7 @@ int64_t off_rounds_run(off_rounds *r, void *memory) {
     j.job.team = team_take(j.job.n_threads);
     run(&j);
     team_leave(j.job.team);
-    off_places(&j.job, r->updates);
+    off_last_batch(&j.job, r->updates);
     return r->error ? -1 : r->updates;
 }
 

@@ -28,8 +28,9 @@ typedef struct {
     int64_t row, env; /* of the run */
     int64_t last;     /* the row whose successor the bootstrap is from */
     real reward, discount;
-    real weight; /* in the loss */
-    real error;  /* what the loss found of it, for its priority */
+    real weight;   /* in the loss */
+    real td_error; /* its size, the mean over choices or critics */
+    real error;    /* what its priority is made of: that, or what a loss of distributions says */
 } drawn;
 
 /* Room for drawing: [count] each. */

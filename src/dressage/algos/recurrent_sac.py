@@ -57,7 +57,11 @@ NEEDS = Needs(
     actions=("continuous",),
     recurrent=True,
     metrics=(*METRICS, *sac.ENTROPY_METRICS),
-    metrics_at_times=("train/metrics/critic_disagreement", *sac.ENTROPY_METRICS_AT_TIMES),
+    metrics_at_times=(
+        "train/metrics/buffer_coverage",
+        "train/metrics/critic_disagreement",
+        *sac.ENTROPY_METRICS_AT_TIMES,
+    ),
     preview=True,
 )
 

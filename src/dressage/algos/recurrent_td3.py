@@ -63,7 +63,7 @@ NEEDS = Needs(
     actions=("continuous",),
     recurrent=True,
     metrics=METRICS,
-    metrics_at_times=("train/metrics/critic_disagreement",),
+    metrics_at_times=("train/metrics/buffer_coverage", "train/metrics/critic_disagreement"),
     preview=True,
 )
 

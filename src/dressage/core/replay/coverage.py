@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dressage.core.replay.ring import SLOTS, Ring
 from dressage.core.rng import Rng
 
-SAMPLE = 1024  # transitions looked at
+SAMPLE = 512  # transitions looked at
 SIGNS = 64  # of a cell; one whole number has them all
 
 

@@ -8,8 +8,6 @@ Exploration is the noise of the layers alone, so epsilon is 0.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pydantic import Field
 
 from dressage.algos import c51
@@ -40,7 +38,7 @@ __all__ = [
     "update",
 ]
 
-NEEDS = replace(c51.NEEDS, preview=True)  # its returns have not been measured, as C51's have
+NEEDS = c51.NEEDS
 
 
 class Config(c51.Config):

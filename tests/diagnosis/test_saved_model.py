@@ -69,6 +69,25 @@ def test_what_a_file_lacks_has_no_number() -> None:
     assert "critic/gradient" not in found and "critic/output_grown" in found
 
 
+def test_odd_files_break_nothing() -> None:
+    generator = np.random.default_rng(0)
+    for odd in (np.nan, np.inf, -1.0, 0.0, 1e300):
+        weight, bias = generator.normal(size=(6, 3)), generator.normal(size=6)
+        tensors = {"q_net.q_net.0.weight": weight, "q_net.q_net.0.bias": bias}
+        tensors |= {"q_net_target.q_net.0.weight": weight[:2], "q_net_target.other": bias * odd}
+        tensors |= {"actor.mu.0.weight": weight * odd, "actor.mu.0.bias": bias}
+        tensors |= {"critic.qf0.0.weight": np.zeros((0, 3)), "critic.qf0.0.bias": np.zeros(0)}
+        moments = [
+            Moments("policy/0", odd, np.full(18, odd), np.full(18, odd)),
+            Moments("policy/1", -odd, np.full(6, odd), np.full(6, odd)),
+            Moments("policy/2", 3.0, np.full(5, odd), None),
+            Moments("policy/99", 3.0, None, np.full(5, odd)),
+            Moments("strange", 3.0, None, None),
+        ]
+        found = numbers(Weights(Path("model.zip"), tensors, moments))
+        assert all(np.isfinite(value) for value in found.values())
+
+
 class Blind(gym.ObservationWrapper):  # type: ignore[misc]
     def observation(self, observation: Any) -> Any:
         return np.full_like(observation, 0.5)

@@ -28,8 +28,8 @@ from dressage.runs.weights import Moments, Weights
 ACTOR = ("mlp_extractor.policy_net.", "action_net.", "actor.")
 CRITIC = ("mlp_extractor.value_net.", "value_net.", "critic.", "q_net.")
 SLOW = "_target."
+NOTHING = np.empty((0, 0, 0))  # in place of a tensor that is not there: no other has its shape
 SAME = 0.02  # deviation of a quotient's logarithm over units, below which it is one number (guess)
-PROBES = 256
 
 
 class Layer(NamedTuple):
@@ -42,25 +42,31 @@ class Layer(NamedTuple):
 
 def numbers(saved: Weights) -> dict[str, float]:
     """By name; only what the file holds. `actor/…` and `critic/…` are of those networks."""
+    with np.errstate(all="ignore"):  # what is not finite is left out
+        return _numbers(saved)
+
+
+def _numbers(saved: Weights) -> dict[str, float]:
     moments = _by_tensor(saved)
     found: dict[str, float] = {}
     for role, prefixes in (("actor", ACTOR), ("critic", CRITIC)):
         layers = list(_layers(saved.tensors, moments, prefixes))
         if layers:
             found |= {f"{role}/{name}": value for name, value in _of_layers(layers).items()}
-    slow = [name for name in saved.tensors if SLOW in name]
-    if slow:
-        fast = [saved.tensors[name.replace(SLOW, ".")] for name in slow]
-        apart = math.sqrt(
-            sum(
-                float(np.square(one - saved.tensors[n]).sum())
-                for n, one in zip(slow, fast, strict=True)
-            )
-        )
-        found["critic/behind"] = apart / max(
-            math.sqrt(sum(float(np.square(one).sum()) for one in fast)), 1e-12
-        )
+    found |= _behind(saved.tensors)
     return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+def _behind(tensors: Mapping[str, Array]) -> dict[str, float]:
+    """How far slow copies lie from what they follow, over its norm."""
+    pairs = [
+        (tensors[name.replace(SLOW, ".")], slow)
+        for name, slow in tensors.items()
+        if SLOW in name and tensors.get(name.replace(SLOW, "."), NOTHING).shape == slow.shape
+    ]
+    norm = sum(float(np.square(fast).sum()) for fast, _ in pairs)
+    apart = sum(float(np.square(fast - slow).sum()) for fast, slow in pairs)
+    return {"critic/behind": math.sqrt(apart / norm)} if norm > 0 else {}
 
 
 def _by_tensor(saved: Weights) -> dict[str, Moments]:
@@ -87,9 +93,9 @@ def _layers(
     tensors: Mapping[str, Array], moments: Mapping[str, Moments], prefixes: tuple[str, ...]
 ) -> Iterator[Layer]:
     for name, weight in tensors.items():
-        bias = tensors.get(name.removesuffix("weight") + "bias")
+        bias = tensors.get(name.removesuffix("weight") + "bias", NOTHING)
         if name.endswith(".weight") and name.startswith(prefixes) and weight.ndim == 2:
-            if SLOW in name or bias is None:
+            if SLOW in name or not weight.size or bias.shape != weight.shape[:1]:
                 continue
             its = moments.get(name), moments.get(name.removesuffix("weight") + "bias")
             yield Layer(name, weight, bias, *its)
@@ -109,7 +115,7 @@ def _of_layers(layers: list[Layer]) -> dict[str, float]:
     known = [m for one in layers for m in (one.weight_moments, one.bias_moments) if m is not None]
     second = [_corrected(m.second, m.betas[1], m.step) for m in known if m.second is not None]
     if second:
-        found["gradient"] = math.sqrt(sum(float(one.sum()) for one in second))
+        found["gradient"] = float(np.sqrt(sum(float(one.sum()) for one in second)))
         found["untouched"] = float(np.mean(np.concatenate(second) == 0.0))
     agree = [
         np.abs(_corrected(m.first, m.betas[0], m.step))
@@ -134,8 +140,7 @@ def _inputs(first: Layer) -> dict[str, float]:
         return {}
     quotient = columns[alive] / of_bias.second[alive, None]  # [units, inputs]
     scale = np.sqrt(np.median(quotient, axis=0))
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.maximum(quotient, 1e-30))
+    logs = np.log(np.maximum(quotient, 1e-30))
     same = logs.std(axis=0) < SAME
     return {
         "input_largest": float(scale.max()),
@@ -146,7 +151,7 @@ def _inputs(first: Layer) -> dict[str, float]:
 
 def _corrected(moment: Array, beta: float, step: float | None) -> Array:
     """Without what Adam's moments lack at first."""
-    return moment / (1.0 - beta**step) if step else moment
+    return moment / (1.0 - beta**step) if step and step > 0 else moment
 
 
 def _norm(layer: Layer) -> float:

@@ -18,7 +18,8 @@ class InputsOutOfScale(SavedModelRule):
         first layer over those of its bias.
 
     Threshold and source
-        Above 30 (guess; our labelled runs, 2026-11-18: 0.2 to 2.8 in fifteen healthy ones).
+        Above 30 (guess; our labelled runs, 2026-11-18: 0.2 to 2.8 in fourteen healthy ones of the
+        training settings).
 
     Prescription
         Normalise observations: VecNormalize(norm_obs=True).

@@ -20,7 +20,8 @@ class PolicyOutputAsDrawn(SavedModelRule):
         The norm of action_net over that with which it is drawn.
 
     Threshold and source
-        Below 12 times (our labelled runs, 2026-11-18: 55 to 120 times in nine healthy ones).
+        Below 12 times (our labelled runs, 2026-11-18: 55 to 120 times in seven healthy ones of the
+        training settings; one seed each, made anew and not stored).
 
     Prescription
         See whether policy gradients reach the network and whether its step size is large enough.

@@ -20,9 +20,6 @@ def main() -> None:
     maker.add_argument("--minutes", type=float, default=20.0)
     maker.add_argument("--only", nargs="+", default=[""], help="keys with one of these words")
     maker.add_argument("--kind", choices=("clean", "benign", "fault"))
-    maker.add_argument(
-        "--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"), help="every N-th, from K"
-    )
     others = commands.add_parser("sb3", help="make the runs of Stable-Baselines3")
     others.add_argument("--minutes", type=float, default=20.0)
     others.add_argument("--only", nargs="+", default=[""], help="keys with one of these words")
@@ -32,6 +29,10 @@ def main() -> None:
     others.add_argument(
         "--saved", action="store_true", help="anew where no numbers of the saved model are kept"
     )
+    for one in (maker, others):
+        one.add_argument(
+            "--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"), help="every N-th job"
+        )
     commands.add_parser("admit", help="which faults hurt")
     scorer = commands.add_parser("score", help="how often the diagnosis is right")
     scorer.add_argument("--split", choices=("train", "test"), default="train")
@@ -58,7 +59,11 @@ def main() -> None:
         from benchmarks.faults import sb3_runs
 
         made = sb3_runs.generate(
-            given.minutes, given.only, recorded=given.recorded, saved=given.saved
+            given.minutes,
+            given.only,
+            recorded=given.recorded,
+            saved=given.saved,
+            part=tuple(given.part),
         )
         print(made, "runs made")
     elif given.command == "admit":

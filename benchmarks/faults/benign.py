@@ -50,6 +50,7 @@ ACTOR = (
     "guess-td3",
 )
 OFF = (*VALUES, *ACTOR)
+AFRESH = ("guess-dqn", "offers-dqn", "offers-qr")
 
 
 def settings(name: str, where: tuple[str, ...], **config: object) -> Variation:
@@ -73,6 +74,8 @@ VARIATIONS = {
         settings("one-more-layer", ON, net_arch=[64, 64, 64]),
         settings("plain-initialisation", PPO, ortho_init=False),
         settings("shorter-horizon", ("cartpole-ppo", "pointmass-ppo"), gamma=0.96),
+        settings("longer-horizon", AFRESH, gamma=0.99),
+        settings("smaller-network", AFRESH, net_arch=[32]),
         settings("longer-traces", PPO, gae_lambda=0.97),
         settings("normalised-observations", ("cartpole-ppo", "acrobot-ppo"), normalize_obs=True),
         settings("kl-limit", PPO, target_kl=0.05),
@@ -94,6 +97,7 @@ VARIATIONS = {
         wrapped("a-little-sensor-noise", (*WRAPPED, *OFF), "observations:Noisy", deviation=0.01),
         wrapped("observations-times-two", (*WRAPPED, *OFF), "observations:Enlarged", factor=2.0),
         wrapped("now-and-then-a-random-action", WRAPPED, "actions:Ignored", share=0.02),
+        wrapped("costlier-steps", (*WRAPPED, *OFF), "episodes:Costly", seconds=3e-4),
         Variation("another-engine", WRAPPED, Injection(code=(("on_torch", {}),))),
     )
 }

@@ -88,39 +88,42 @@ def generate(
     folder: Path = store.FOLDER,
     recorded: bool = False,
     saved: bool = False,
+    part: tuple[int, int] = (0, 1),
 ) -> int:
     """Batches of jobs that are not there yet, each batch a process; one shard at the end. `only`:
-    keys with one of these words. `saved`: anew where no numbers of the model are kept."""
+    keys with one of these words. `saved`: anew where no numbers of the model are kept. `part`:
+    of all jobs every n-th from k, which may be made beside the others."""
     from benchmarks.faults.generate import fingerprints, gather
 
     done = fingerprints(folder)
     if saved:
         kept = {run.label["key"] for run in store.load(folder) if SAVED in run.outcome}
         done = {key: value for key, value in done.items() if key in kept}
+    k, n = part
+    pending, file = WORK / f"pending-{k}-of-{n}", WORK / f"jobs-{k}-of-{n}.json"
     left = [
         job
-        for job in jobs(recorded)
+        for job in list(jobs(recorded))[k::n]
         if done.get(key := job["label"]["key"]) != job["label"]["fingerprint"]
         and any(word in key for word in only)
     ]
     began, made = time.monotonic(), 0
     while left and time.monotonic() - began < 60 * minutes:
         batch, left = left[:BATCH], left[BATCH:]
-        run_batch(batch)
+        run_batch(batch, file)
         for job in batch:
             name = job["label"]["key"].replace("/", "~")
-            store.write(WORK / "pending" / f"{name}.zip", [stored(job)])
+            store.write(pending / f"{name}.zip", [stored(job)])
             shutil.rmtree(job["folder"], ignore_errors=True)
             Path(job["folder"] + ".outcome.json").unlink(missing_ok=True)
         made += len(batch)
         print(f"{made} runs of SB3 in {time.monotonic() - began:.0f} s", flush=True)
-    gather(folder, WORK / "pending")
+    gather(folder, pending)
     return made
 
 
-def run_batch(batch: Sequence[dict[str, Any]]) -> None:
-    WORK.mkdir(parents=True, exist_ok=True)
-    file = WORK / "jobs.json"
+def run_batch(batch: Sequence[dict[str, Any]], file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(list(batch)))
     path = os.pathsep.join([".", *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": path}

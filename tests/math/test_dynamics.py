@@ -83,7 +83,19 @@ def test_observations_that_are_new_each_time_say_nothing_of_actions() -> None:
     _, action, _, ended = oscillator()
     obs = RNG.normal(size=(200, 2, 3))
     found = dynamics(obs, action, obs[..., 0] * action[..., 0], ended)
-    assert set(found) == {"reward_explained"}
+    assert set(found) == {"reward_explained"} and found["reward_explained"] > 0.99
+
+
+def test_a_reward_for_the_right_choice_is_explained_also_where_mistakes_are_rare() -> None:
+    kind, chosen = RNG.integers(0, 6, (2, 300, 2))
+    chosen = np.where(RNG.random(chosen.shape) < 0.1, chosen, kind)  # a tenth at random
+    right = (chosen == kind).astype(float)
+    each = np.eye(6)
+    found = dynamics(each[kind], each[chosen], right, np.zeros(right.shape, bool))
+    assert found["reward_explained"] > 0.9
+    by_chance = RNG.permuted(right, axis=0)
+    found = dynamics(each[kind], each[chosen], by_chance, np.zeros(right.shape, bool))
+    assert found["reward_explained"] < 0.2
 
 
 def test_too_few_steps_say_nothing() -> None:

@@ -74,7 +74,23 @@ class Slower(gym.Wrapper):
 
     def step(self, action: Any) -> Any:
         self.t += 1
-        until = time.perf_counter() + self.pause * self.t
-        while time.perf_counter() < until:
-            pass
+        _compute(self.pause * self.t)
         return self.env.step(action)
+
+
+class Costly(gym.Wrapper):
+    """Each step computes for so long, as a simulator of some size does."""
+
+    def __init__(self, env: gym.Env, seconds: float) -> None:
+        super().__init__(env)
+        self.seconds = seconds
+
+    def step(self, action: Any) -> Any:
+        _compute(self.seconds)
+        return self.env.step(action)
+
+
+def _compute(seconds: float) -> None:
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        pass

@@ -36,6 +36,8 @@ def dynamics(obs: Floats, action: Floats, reward: Floats, ended: Flags) -> dict[
     Of all of it:
     - `history_gain`: what the observation before explains, beside state and action;
     - `reward_explained`: what the step (both observations and the action) explains of the reward.
+      Where the next observation is drawn anew, it says nothing of what the action did: products of
+      state and action explain in its place.
     """
     obs = obs[..., :MOST_COLUMNS]
     t, n = _rows(~ended, 1)
@@ -44,7 +46,8 @@ def dynamics(obs: Floats, action: Floats, reward: Floats, ended: Flags) -> dict[
     seen, following = obs[t, n], obs[t + 1, n]
     columns = [seen, action[t, n], obs[t - 1, n], following - seen, following, reward[t, n, None]]
     state, acts, before, change, following, paid = _standard(columns)
-    one, state, after = np.ones((len(t), 1)), _with_products(state), _with_products(following)
+    plain, one = state, np.ones((len(t), 1))
+    state, after = _with_products(state), _with_products(following)
     found: dict[str, float] = {}
     if change.shape[1] and _enough(len(t), one, state, acts, before):
         gains, left = _gains([one, state, acts, before], np.hstack((change, following)))
@@ -53,6 +56,8 @@ def dynamics(obs: Floats, action: Floats, reward: Floats, ended: Flags) -> dict[
             found["action_effect"] = float(gains[1, of_change].max())
             found["history_gain"] = float((gains[2] * left[2])[of_change].max())
             found |= _late(obs, action, ~ended)
+        elif _enough(len(t), acts, plain, crossed := _crossed(plain, acts)):
+            state, after = state if _enough(len(t), acts, state, crossed) else plain, crossed
     if paid.shape[1] and _enough(len(t), acts, state, after):
         gains, _ = _gains([one, np.hstack((acts, state, after))], paid)
         found["reward_explained"] = float(gains.max())
@@ -132,6 +137,12 @@ def _with_products(x: Floats) -> Floats:
 
 
 _pairs = cache(np.triu_indices)
+
+
+def _crossed(state: Floats, acts: Floats) -> Floats:
+    """Products of both, by row, and squares of what was done."""
+    products = state[:, :, None] * acts[:, None, :]
+    return np.hstack((products.reshape(len(state), -1), np.square(acts)))
 
 
 def _gains(blocks: list[Floats], y: Floats) -> tuple[Floats, Floats]:

@@ -157,7 +157,17 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(action_effect=0.2, action_effect_late=0.05),
         view(action_effect=0.02, action_effect_late=0.95),
     ),
-    "ENV041": (view(action_effect_late=0.9), view(action_effect_late=0.05)),
-    "ENV042": (view(history_gain=0.8), view(history_gain=0.1)),
+    "ENV041": (
+        view(action_effect=0.02, action_effect_late=0.9),
+        view(action_effect=0.9, action_effect_late=0.9),
+    ),
+    "ENV042": (
+        view(history_gain=0.8, action_effect=0.05),
+        view(history_gain=0.8, action_effect=0.9),
+    ),
     "ENV043": (view(reward_explained=0.02), view(reward_explained=0.9)),
+    "ENV044": (
+        view(action_effect=0.02, action_effect_late=0.05, history_gain=0.0),
+        view(action_effect=0.02, action_effect_late=0.95, history_gain=0.0),
+    ),
 }

@@ -11,17 +11,18 @@ model, and Adam's second moments are gradients remembered:
   is the same for every unit, to rounding.
 
 Weights tell how far they have come from where SB3 draws them (orthogonal for policy gradients,
-torch's default elsewhere), and a slow copy how far behind it is.
+torch's default elsewhere), and a slow copy how far behind it is. What the networks answer is in
+saved_network.py.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
+from dressage.diagnosis.saved_network import Layer, answers, chain
 from dressage.runs.table import Array
 from dressage.runs.weights import Moments, Weights
 
@@ -29,15 +30,8 @@ ACTOR = ("mlp_extractor.policy_net.", "action_net.", "actor.")
 CRITIC = ("mlp_extractor.value_net.", "value_net.", "critic.", "q_net.")
 SLOW = "_target."
 NOTHING = np.empty((0, 0, 0))  # in place of a tensor that is not there: no other has its shape
+SIZES = (1e-6, 1e6)  # that inputs are taken to have
 SAME = 0.02  # deviation of a quotient's logarithm over units, below which it is one number (guess)
-
-
-class Layer(NamedTuple):
-    name: str
-    weight: Array  # [outputs, inputs]
-    bias: Array  # [outputs]
-    weight_moments: Moments | None
-    bias_moments: Moments | None
 
 
 def numbers(saved: Weights) -> dict[str, float]:
@@ -48,12 +42,16 @@ def numbers(saved: Weights) -> dict[str, float]:
 
 def _numbers(saved: Weights) -> dict[str, float]:
     moments = _by_tensor(saved)
-    found: dict[str, float] = {}
+    found = _behind(saved.tensors)
+    chains: dict[str, list[Layer]] = {}
     for role, prefixes in (("actor", ACTOR), ("critic", CRITIC)):
         layers = list(_layers(saved.tensors, moments, prefixes))
+        chains[role] = chain(layers)
         if layers:
-            found |= {f"{role}/{name}": value for name, value in _of_layers(layers).items()}
-    found |= _behind(saved.tensors)
+            own = _of_weights(chains[role]) | _of_moments(layers) | _inputs(layers[0])
+            found |= {f"{role}/{name}": value for name, value in own.items()}
+    actor, critic = chains["actor"], chains["critic"]
+    found |= answers(actor, critic, _input_sizes(actor), _input_sizes(critic))
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
@@ -101,18 +99,23 @@ def _layers(
             yield Layer(name, weight, bias, *its)
 
 
-def _of_layers(layers: list[Layer]) -> dict[str, float]:
+def _of_weights(layers: list[Layer]) -> dict[str, float]:
     found = {
-        "grown": float(np.mean([math.log(_norm(one) / _fresh_norm(one)) for one in layers[:-1]]))
-        if len(layers) > 1
-        else math.nan,
         "output_grown": math.log(_norm(layers[-1]) / _fresh_norm(layers[-1])),
         "output_bias": float(np.abs(layers[-1].bias).mean()),
-        "hidden_bias": float(np.mean([np.sqrt(np.square(one.bias).mean()) for one in layers[:-1]]))
-        if len(layers) > 1
-        else math.nan,
     }
+    if hidden := layers[:-1]:
+        grown = [math.log(_norm(one) / _fresh_norm(one)) for one in hidden]
+        found["grown"] = float(np.mean(grown))
+        found["hidden_bias"] = float(np.mean([np.sqrt(np.square(h.bias).mean()) for h in hidden]))
+    return found
+
+
+def _of_moments(layers: list[Layer]) -> dict[str, float]:
     known = [m for one in layers for m in (one.weight_moments, one.bias_moments) if m is not None]
+    found: dict[str, float] = {}
+    if steps := [m.step for m in known if m.step is not None]:
+        found["steps"] = max(steps)
     second = [_corrected(m.second, m.betas[1], m.step) for m in known if m.second is not None]
     if second:
         found["gradient"] = float(np.sqrt(sum(float(one.sum()) for one in second)))
@@ -126,27 +129,45 @@ def _of_layers(layers: list[Layer]) -> dict[str, float]:
     if agree:
         together = np.concatenate(agree)
         found["agrees"] = float(np.sqrt(np.square(np.minimum(together, 1.0)).mean()))
-    return found | _inputs(layers[0])
+    return found
 
 
 def _inputs(first: Layer) -> dict[str, float]:
     """Of the observation, by its first layer's moments."""
-    of_weight, of_bias = first.weight_moments, first.bias_moments
-    if of_weight is None or of_bias is None or of_weight.second is None or of_bias.second is None:
+    quotient = _mean_squares(first)
+    if quotient is None:
         return {}
-    columns = of_weight.second.reshape(first.weight.shape)
-    alive = of_bias.second > 0
-    if alive.sum() < 4:
-        return {}
-    quotient = columns[alive] / of_bias.second[alive, None]  # [units, inputs]
     scale = np.sqrt(np.median(quotient, axis=0))
-    logs = np.log(np.maximum(quotient, 1e-30))
-    same = logs.std(axis=0) < SAME
+    same = np.log(np.maximum(quotient, 1e-30)).std(axis=0) < SAME
     return {
         "input_largest": float(scale.max()),
         "input_smallest": float(scale.min()),
         "input_same": float(same.mean()),
     }
+
+
+def _input_sizes(layers: list[Layer]) -> Array:
+    """Of each input its root mean square, as far as moments tell; else one."""
+    if not layers:
+        return np.empty(0)
+    quotient = _mean_squares(layers[0])
+    if quotient is None:
+        return np.ones(layers[0].weight.shape[1])
+    sizes: Array = np.clip(np.sqrt(np.median(quotient, axis=0)), *SIZES)
+    return sizes
+
+
+def _mean_squares(first: Layer) -> Array | None:
+    """Of each input, by each unit of the first layer `[units, inputs]`."""
+    of_weight, of_bias = first.weight_moments, first.bias_moments
+    if of_weight is None or of_bias is None or of_weight.second is None or of_bias.second is None:
+        return None
+    columns = of_weight.second.reshape(first.weight.shape)
+    alive = of_bias.second > 0
+    if alive.sum() < 4:
+        return None
+    quotient: Array = columns[alive] / of_bias.second[alive, None]
+    return quotient
 
 
 def _corrected(moment: Array, beta: float, step: float | None) -> Array:

@@ -15,11 +15,11 @@ class ActionsActLate(Rule):
 
     Evidence
         The share of the change of an observation that actions 1 to 16 steps ago explain,
-        beside the state and the newest action.
+        beside the state and the newest action, which itself explains little.
 
     Threshold and source
-        Above 0.5 (our labelled runs, 2026-11-17: at most 0.27 where healthy, 0.68 to 1 with actions
-        or observations that are late).
+        Above 0.5, the newest below 0.2 (our labelled runs, 2026-11-18: 0.68 to 1 and at most 0.05
+        with actions or observations that are late; no healthy run has both).
 
     Prescription
         Apply the action of this step, and return the observation that follows it; where the delay
@@ -37,24 +37,28 @@ class ActionsActLate(Rule):
     name = "actions-act-late"
     family = "environment"
     severity = "high"
-    needs = ("train/roll/action_effect_late",)
-    thresholds = {"late": Threshold(0.5, "our labelled runs, 2026-11-17")}
-    elsewhere = 0.01
+    needs = ("train/roll/action_effect", "train/roll/action_effect_late")
+    thresholds = {
+        "late": Threshold(0.5, "our labelled runs, 2026-11-18"),
+        "newest": Threshold(0.2, "our labelled runs, 2026-11-18"),
+    }
+    elsewhere = 0.002
     expected = {
         "action-delay": 0.9,
         "obs-stale": 0.9,
-        "partial-observability": 0.3,
-        "replay-corrupted": 0.1,
-        "healthy": 0.005,
+        "partial-observability": 0.05,
+        "healthy": 0.001,
     }
 
     def check(self, run: RunView) -> Finding | None:
         late = median(run["train/roll/action_effect_late"])
-        if not late > self.bound("late"):
+        newest = median(run["train/roll/action_effect"])
+        if not (late > self.bound("late") and newest < self.bound("newest")):
             return None
         return self.found(
             f"An earlier action explains {late:.0%} of what state and action leave open of the "
-            "next observation.",
+            f"next observation, the newest {newest:.0%}.",
             "train/roll/action_effect_late",
             late=late,
+            newest=newest,
         )

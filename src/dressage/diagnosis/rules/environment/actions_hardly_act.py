@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dressage.diagnosis.look import median
 from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rules.environment.actions_do_nothing import ActionsDoNothing
 from dressage.runs.view import RunView
 
 
@@ -19,7 +20,8 @@ class ActionsHardlyAct(Rule):
 
     Threshold and source
         Below 0.35, with earlier actions explaining less than 0.5 (our labelled runs, 2026-11-17:
-        0.4 to 1 where healthy, at most 0.33 with actions that are ignored).
+        0.4 to 1 where healthy, at most 0.33 with actions that are ignored). Where it is next to
+        nothing, ENV044 says so instead.
 
     Prescription
         Step the environment by hand: the same state, two actions, two successors.
@@ -54,6 +56,8 @@ class ActionsHardlyAct(Rule):
         effect = median(run["train/roll/action_effect"])
         late = median(run["train/roll/action_effect_late"])
         if not effect < self.bound("effect") or late > self.bound("late"):
+            return None
+        if ActionsDoNothing().look(run)[1] is not None:
             return None
         return self.found(
             f"Actions explain {effect:.0%} of what the state leaves open of the next observation.",

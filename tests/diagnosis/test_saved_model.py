@@ -14,8 +14,9 @@ from stable_baselines3.common.logger import configure
 
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.saved_model import numbers
+from dressage.diagnosis.saved_network import Layer, answers, chain
 from dressage.runs.readers import read
-from dressage.runs.weights import Moments, Weights
+from dressage.runs.weights import Moments, Weights, read_weights
 
 
 def trained(inputs: torch.Tensor, steps: int = 300) -> dict[str, float]:
@@ -113,8 +114,56 @@ def test_rules_on_models_that_sb3_saved(
     model.learn(1_024)
     model.save(tmp_path / "model.zip")
     (view,) = read(tmp_path)
-    rules = [rule for id, rule in all_rules().items() if "CKP007" <= id <= "CKP010"]
+    rules = [rule for id, rule in all_rules().items() if "CKP007" <= id <= "CKP012"]
     found = {rule.id: rule.look(view)[1] for rule in rules if rule.look(view)[1] is not None}
     assert fires <= set(found)
     if not fires:
         assert not found
+
+
+def layer(name: str, weight: Any, bias: Any) -> Layer:
+    return Layer(name, np.asarray(weight, float), np.asarray(bias, float), None, None)
+
+
+def test_a_critic_of_choices_is_asked_for_the_best_one() -> None:
+    seen = np.array([2.0, 0.0])
+    critic = [
+        layer("q_net.q_net.0", [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]], [0.0, 0.0, -1.0]),
+        layer("q_net.q_net.2", [[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]], [5.0, -9.0]),
+    ]  # the first choice is worth 5 + |x|, the other -9; the third unit is never awake
+    found = answers([], critic, np.empty(0), seen)
+    expected = 5.0 + 2.0 * np.sqrt(2.0 / np.pi)
+    assert found["critic/value"] == pytest.approx(expected, rel=0.05)
+    assert found["critic/one_choice"] == 1.0
+    assert found["critic/idle"] == pytest.approx(1 / 3)
+
+
+def test_a_critic_that_takes_actions_is_asked_about_those_of_the_actor() -> None:
+    actor = [layer("actor.mu.0", [[0.0, 0.0]], [10.0])]  # always at its bound
+    critic = [layer("critic.qf0.0", [[0.0, 0.0, 3.0]], [1.0])]
+    found = answers(actor, critic, np.ones(2), np.ones(3))
+    assert found["critic/value"] == pytest.approx(4.0)
+    assert found["actor/saturated"] == 1.0 and found["actor/output_spread"] == 0.0
+
+
+def test_a_chain_ends_where_another_head_begins() -> None:
+    trunk = [layer("actor.latent_pi.0", np.ones((4, 3)), np.ones(4))]
+    heads = [
+        layer("actor.mu", np.ones((2, 4)), np.ones(2)),
+        layer("actor.log_std", np.ones((2, 4)), np.ones(2)),
+    ]
+    assert [one.name for one in chain(trunk + heads)] == ["actor.latent_pi.0", "actor.mu"]
+    assert chain([]) == []
+
+
+@pytest.mark.parametrize("rate", [3e-4, 0.3])
+def test_values_of_a_model_are_those_of_its_task(rate: float, tmp_path: Path) -> None:
+    model = sb3.PPO("MlpPolicy", "CartPole-v1", gamma=0.9, learning_rate=rate, seed=0, device="cpu")
+    model.learn(6144)
+    model.save(tmp_path / "model.zip")
+    found = numbers(read_weights(tmp_path / "model.zip"))
+    if rate < 0.1:  # a reward of 1 a step, for ever: 10
+        assert found["critic/value"] == pytest.approx(8.0, abs=3.0)
+        assert found["critic/grown"] < 0.9 and found["critic/idle"] < 0.2
+    else:
+        assert max(found["critic/grown"], found["actor/grown"]) > 1.2

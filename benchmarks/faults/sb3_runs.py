@@ -27,7 +27,7 @@ from dressage.runs.readers.sb3 import RECORDED
 from dressage.runs.view import RunView
 
 WORK = Path("build/faults-sb3")
-BATCH = 20  # jobs of a process, which takes a while to start
+BATCH = 10  # jobs of a process, which takes a while to start
 CLEAN_SEEDS, FAULT_SEEDS = 5, 2
 SAVED = "saved"  # in an outcome: how many numbers of the saved model are kept
 

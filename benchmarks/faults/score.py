@@ -18,7 +18,15 @@ import numpy as np
 from benchmarks.faults import store
 from benchmarks.faults.admit import RESULTS, admitted
 from benchmarks.faults.store import Stored
-from benchmarks.faults.symptoms import SHORT, Case, as_sb3, cases, recorded, without_recorder
+from benchmarks.faults.symptoms import (
+    SHORT,
+    Case,
+    as_sb3,
+    cases,
+    recorded,
+    without_model,
+    without_recorder,
+)
 
 from dressage.diagnosis.diagnose import shipped_rates
 from dressage.diagnosis.infer import HEALTHY, Rates, posterior, ranking, tells
@@ -179,7 +187,8 @@ def write_score(split: str) -> str:
 
 
 def table(runs: Sequence[Stored], split: str) -> str:
-    """Runs of SB3 count as their users log them, and once more with what the Recorder adds."""
+    """Runs of SB3 count as their users log them, with the numbers of their saved models where these
+    are kept; once more with what the Recorder adds, and without the models."""
     with_recorder, runs = recorded(runs), list(map(without_recorder, runs))
     # "called faulty": of healthy runs, alarms but undertrained; "cannot tell": of all
     figures = [*WANTED[True], "called faulty", "cannot tell"]
@@ -212,7 +221,12 @@ def table(runs: Sequence[Stored], split: str) -> str:
             plain = answered(cases(map(without_recorder, with_recorder), with_config), rates)
             answers = answered(cases(with_recorder, with_config), rates)
             parts.append((f"{word}, runs of sb3 with the Recorder", "dressage", answers))
-            parts.append((f"{word}, the same without it", "dressage", plain))
+            parts.append((f"{word}, the same without what it adds", "dressage", plain))
+        if with_model := [run for run in runs if run.view.saved]:
+            answers = answered(cases(with_model, with_config), rates)
+            plain = answered(cases(map(without_model, with_model), with_config), rates)
+            parts.append((f"{word}, runs of sb3 with their saved model", "dressage", answers))
+            parts.append((f"{word}, the same without the model", "dressage", plain))
         for what, way, answers in [*((word, *item) for item in ways.items()), *parts]:
             cells = [_cell(answers, figure) for figure in figures]
             lines.append(f"| {what} | {len(answers)} | {way} | " + " | ".join(cells) + " |")

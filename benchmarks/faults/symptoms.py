@@ -131,6 +131,11 @@ def without_recorder(stored: Stored) -> Stored:
     return replace(stored, view=view)
 
 
+def without_model(stored: Stored) -> Stored:
+    """A run of SB3 whose user saved no model."""
+    return replace(stored, view=replace(stored.view, saved={}))
+
+
 def recorded(runs: Iterable[Stored]) -> list[Stored]:
     """Those whose logs hold what the Recorder adds."""
     return [run for run in runs if run.outcome.get("plain") is not None]

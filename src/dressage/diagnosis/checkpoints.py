@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -281,6 +281,23 @@ def saved_numbers(run: RunView) -> dict[str, float]:
     if run.saved or (found := newest(run)) is None:
         return run.saved
     return found.numbers
+
+
+class Late(NamedTuple):
+    """Of the last fifth of the episodes, in the median."""
+
+    returned: float
+    length: float
+
+
+def late_episodes(run: RunView) -> Late:
+    """NaN where the log has no episodes with their lengths."""
+    count = max(len(run.episodes.returns) // 5, 1)
+    returns, lengths = run.episodes.returns[-count:], run.episodes.lengths[-count:]
+    known = np.isfinite(returns) & np.isfinite(lengths)
+    if not known.any():
+        return Late(math.nan, math.nan)
+    return Late(float(np.median(returns[known])), float(np.median(lengths[known])))
 
 
 class SavedModelRule(Rule):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.saved_model import numbers
 from dressage.diagnosis.saved_network import Layer, answers, chain
 from dressage.runs.readers import read
+from dressage.runs.view import Episodes, RunView
 from dressage.runs.weights import Moments, Weights, read_weights
 
 
@@ -167,3 +169,57 @@ def test_values_of_a_model_are_those_of_its_task(rate: float, tmp_path: Path) ->
         assert found["critic/grown"] < 0.9 and found["critic/idle"] < 0.2
     else:
         assert max(found["critic/grown"], found["actor/grown"]) > 1.2
+
+
+@pytest.mark.parametrize(
+    ("rule", "algo", "shows", "healthy"),
+    [
+        ("CKP011", "dqn", {"critic/grown": 1.5}, {"critic/grown": 0.6}),
+        ("CKP011", "sac", {"critic/grown": 0.5, "actor/grown": 1.4}, {"critic/grown": 0.5}),
+        ("CKP012", "dqn", {"critic/idle": 0.7}, {"critic/idle": 0.1}),
+        (
+            "CKP013",
+            "ppo",
+            {"critic/grown": 0.001, "critic/output_grown": -0.01},
+            {"critic/grown": 0.001, "critic/output_grown": 0.8},
+        ),
+        ("CKP014", "ppo", {"critic/grown": -2.0}, {"critic/grown": -0.01}),
+        ("CKP015", "ppo", {"critic/gradient": 0.0}, {"critic/gradient": 0.3}),
+        ("CKP016", "ppo", {"actor/output_grown": 3.0}, {"actor/output_grown": 4.2}),
+        ("CKP017", "ppo", {"actor/output_spread": 20.0}, {"actor/output_spread": 2.0}),
+        ("CKP018", "dqn", {"critic/value": 2.0}, {"critic/value": 30.0}),
+        ("CKP019", "dqn", {"critic/value": 1e5}, {"critic/value": 30.0}),
+        ("CKP020", "sac", {"critic/value": -30.0}, {"critic/value": 30.0}),
+        (
+            "CKP021",
+            "ppo",
+            {"actor/gradient": 1e-6, "critic/gradient": 0.5},
+            {"actor/gradient": 0.1, "critic/gradient": 0.5},
+        ),
+        ("CKP022", "sac", {"critic/value": -5e4}, {"critic/value": -60.0}),
+    ],
+)
+def test_rules_on_the_numbers_of_a_model(
+    rule: str, algo: str, shows: dict[str, float], healthy: dict[str, float]
+) -> None:
+    """Of a run whose episodes of 100 steps return 100."""
+    count = 40
+    episodes = Episodes(
+        100.0 * np.arange(1, count + 1), np.full(count, 100.0), np.full(count, 100.0)
+    )
+    run = RunView(Path("run"), "run", "sb3", algo=algo, episodes=episodes)
+    for numbers_of, fires in ((shows, True), (healthy, False)):
+        could, found = all_rules()[rule].look(replace(run, saved=numbers_of))
+        assert could and (found is not None) == fires
+        if found is not None:
+            assert any(character.isdigit() for character in found.says)
+    assert all_rules()[rule].look(run) == (False, None)  # without a model
+
+
+@pytest.mark.parametrize("rule", ["CKP018", "CKP019", "CKP020"])
+def test_values_are_not_judged_without_returns_to_hold_them_against(rule: str) -> None:
+    run = RunView(Path("run"), "run", "sb3", algo="dqn", saved={"critic/value": -1e4})
+    assert all_rules()[rule].look(run) == (False, None)
+    mixed = Episodes(np.arange(1.0, 5.0), np.array([-1.0, 2.0, -1.0, 2.0]), np.full(4, 9.0))
+    if rule == "CKP020":
+        assert all_rules()[rule].look(replace(run, episodes=mixed)) == (False, None)

@@ -37,7 +37,7 @@ TEMPERATURES = (
     3.0,
     4.0,
 )  # rules depend on one another: never below 1
-HEALTHY_SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+HEALTHY_SHARES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 FALSE_ALARM_COSTS = 5.0  # share of right answers: nobody asks again who cried wolf
 
 

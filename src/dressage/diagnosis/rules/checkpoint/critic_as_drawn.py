@@ -17,9 +17,9 @@ class CriticAsDrawn(SavedModelRule):
         The norms of its hidden layers and of its last one beside those with which SB3 draws them.
 
     Threshold and source
-        Within 2 % and 12 % (our labelled runs, 2026-11-18: no healthy one of 18 of the training
-        settings has both, all of 13 with a rate that is too low do; norms that are drawn at random
-        differ by as much by chance).
+        Within 2 % and 12 % (our labelled runs, 2026-11-18: one healthy one of 18 of the training
+        settings has both, whose values are near zero; all of 13 with a rate that is too low do;
+        norms that are drawn at random differ by as much by chance).
 
     Prescription
         A higher learning rate; see whether updates are made, and whether they reach the critic.

@@ -20,6 +20,9 @@ def main() -> None:
     maker.add_argument("--minutes", type=float, default=20.0)
     maker.add_argument("--only", nargs="+", default=[""], help="keys with one of these words")
     maker.add_argument("--kind", choices=("clean", "benign", "fault"))
+    maker.add_argument(
+        "--lacking", default="", metavar="METRIC", help="stored runs without it anew, and no others"
+    )
     others = commands.add_parser("sb3", help="make the runs of Stable-Baselines3")
     others.add_argument("--minutes", type=float, default=20.0)
     others.add_argument("--only", nargs="+", default=[""], help="keys with one of these words")
@@ -44,17 +47,21 @@ def main() -> None:
     commands.add_parser("show", help="count what is stored")
     given = parser.parse_args()
     if given.command == "generate":
-        from benchmarks.faults.generate import PENDING, generate
+        from benchmarks.faults.generate import PENDING, fingerprints, generate
         from benchmarks.faults.plan import jobs
 
         k, n = given.part
+        stored = fingerprints(store.FOLDER) if given.lacking else {}
         wanted = [
             job
             for job in jobs()
-            if any(word in job.key for word in given.only) and given.kind in (None, job.kind)
+            if any(word in job.key for word in given.only)
+            and given.kind in (None, job.kind)
+            and (job.key in stored or not given.lacking)
         ][k::n]
         pending = PENDING / f"{k}-of-{n}"  # of its own: parts may be made side by side
-        print(generate(wanted, given.minutes, pending=pending), "runs made")
+        made = generate(wanted, given.minutes, pending=pending, lacking=given.lacking)
+        print(made, "runs made")
     elif given.command == "sb3":
         from benchmarks.faults import sb3_runs
 

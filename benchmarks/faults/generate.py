@@ -16,11 +16,18 @@ RUNS_OF_A_SHARD = 500
 
 
 def generate(
-    jobs: Iterable[Job], minutes: float, folder: Path = store.FOLDER, pending: Path = PENDING
+    jobs: Iterable[Job],
+    minutes: float,
+    folder: Path = store.FOLDER,
+    pending: Path = PENDING,
+    lacking: str = "",
 ) -> int:
-    """Runs jobs in turn for so long; returns how many it made. A failure is noted, and goes on."""
+    """Runs jobs in turn for so long; returns how many it made. A failure is noted, and goes on.
+
+    `lacking`: a metric; runs from before it was recorded are made anew.
+    """
     jobs = list(jobs)
-    done = fingerprints(folder) | fingerprints(pending)
+    done = fingerprints(folder, lacking) | fingerprints(pending, lacking)
     began = shard_began = time.monotonic()
     made = 0
     for job in jobs:
@@ -59,12 +66,12 @@ def attempt(job: Job) -> store.Stored:
     return store.Stored(job.label(), result, view)
 
 
-def fingerprints(folder: Path) -> dict[str, str]:
-    """Of the runs in a folder of shards, by key."""
+def fingerprints(folder: Path, lacking: str = "") -> dict[str, str]:
+    """Of the runs in a folder of shards, by key; none of those that lack a metric."""
     return {
-        label["key"]: label["fingerprint"]
+        label["key"]: "" if lacking and lacking not in columns else label["fingerprint"]
         for path in sorted(folder.glob("*.zip"))
-        for label in store.labels(path)
+        for label, columns in store.labels(path)
     }
 
 

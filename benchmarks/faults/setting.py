@@ -47,6 +47,9 @@ CATCH = "benchmarks.faults.training_tasks:Catch"
 SWING = "benchmarks.faults.training_tasks:Swing"
 GUESS = "benchmarks.faults.training_tasks:Guess"
 OFFERS = "benchmarks.faults.training_tasks:Offers"
+SORTING = "benchmarks.faults.training_tasks:Sorting"
+AIM = "benchmarks.faults.training_tasks:Aim"
+FURNACE = "benchmarks.faults.training_tasks:Furnace"
 
 # Twin critics of two layers of 64 on small batches: a few seconds a run.
 SMALL_OFF: dict[str, Any] = {

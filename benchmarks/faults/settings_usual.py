@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.faults.setting import Setting
+from benchmarks.faults.setting import AIM, FURNACE, SMALL_OFF, SORTING, VALUES, Setting
 
 CLASSIC = "CartPole-v1"
 # Stable-Baselines3's defaults, in one environment.
@@ -31,6 +31,25 @@ MUJOCO_PPO: dict[str, Any] = {
     "learning_rate": "linear(3e-4, 0)",
     "normalize_obs": True,
     "normalize_reward": True,
+}
+CHOICES = {"action": "discrete"}
+HIDDEN_DQN: dict[str, Any] = {
+    **VALUES,
+    "learning_rate": 1e-3,
+    "gamma": 0.9,
+    "train_freq": 4,
+    "gradient_steps": 2,
+    "target_update_interval": 150,
+    "epsilon": "linear(1, 0.05, until=0.35)",
+}
+HIDDEN_ACTOR: dict[str, Any] = {**SMALL_OFF, "gamma": 0.9, "train_freq": 2}
+HIDDEN_PPO: dict[str, Any] = {
+    "n_envs": 4,
+    "n_steps": 64,
+    "batch_size": 64,
+    "n_epochs": 6,
+    "gamma": 0.9,
+    "learning_rate": 1e-3,
 }
 TABLE_DQN: dict[str, Any] = {
     "net_arch": [64],
@@ -239,4 +258,15 @@ SETTINGS = (
         recurrent="gru",
         hidden_size=32,
     ),
+    # Tasks that end after a number of steps that the observation does not tell.
+    usual("sorting-dqn", "dqn", SORTING, HIDDEN_DQN, env_steps=6_000),
+    usual("sorting-qr", "qr_dqn", SORTING, HIDDEN_DQN, env_steps=6_000, n_quantiles=16),
+    usual("sorting-ppo", "ppo", SORTING, HIDDEN_PPO, env_steps=12_288),
+    usual("aim-dqn", "dqn", AIM, HIDDEN_DQN, env_steps=8_000, env_kwargs=CHOICES),
+    usual("aim-ddpg", "ddpg", AIM, HIDDEN_ACTOR, env_steps=5_000),
+    usual("aim-sac", "sac", AIM, HIDDEN_ACTOR, env_steps=5_000),
+    usual("aim-ppo", "ppo", AIM, HIDDEN_PPO, env_steps=12_288),
+    usual("furnace-dqn", "dqn", FURNACE, HIDDEN_DQN, env_steps=12_000, env_kwargs=CHOICES),
+    usual("furnace-td3", "td3", FURNACE, HIDDEN_ACTOR, env_steps=6_000),
+    usual("furnace-ppo", "ppo", FURNACE, HIDDEN_PPO, env_steps=20_480),
 )

@@ -219,9 +219,11 @@ def read(path: Path) -> Iterator[Stored]:
         start = end
 
 
-def labels(path: Path) -> list[dict[str, Any]]:
+def labels(path: Path) -> list[tuple[dict[str, Any], list[str]]]:
+    """Of each run its label and the names of its metrics."""
     with zipfile.ZipFile(path) as archive:
-        return [json.loads(line)["label"] for line in archive.read("runs.jsonl").splitlines()]
+        texts = map(json.loads, archive.read("runs.jsonl").splitlines())
+        return [(text["label"], text["columns"]) for text in texts]
 
 
 def load(folder: Path = FOLDER) -> list[Stored]:

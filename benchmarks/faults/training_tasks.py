@@ -1,4 +1,4 @@
-"""Five more small tasks, all of the training split: other rewards, other ends, other observations.
+"""More small tasks, all of the training split: other rewards, other ends, other observations.
 
 Rules that were made on few environments misfire on the next, so rates are counted on many.
 """
@@ -182,3 +182,98 @@ class Offers(gym.Env):
     def _enter(self) -> Any:
         self.kind = int(self.np_random.integers(self.KINDS))
         return self.kind
+
+
+class Sorting(gym.Env):
+    """A belt of parcels: each has a mark, one of seven, and goes into one of four chutes.
+
+    Observation: the mark. Reward: 1 for the right chute, -1 for one that breaks it, else 0. A crate
+    is full after 16 parcels, which ends the task and which nothing shows; the best return is 16.
+    """
+
+    PARCELS, MARKS, CHUTES = 16, 7, 4
+
+    def __init__(self) -> None:
+        self.observation_space = gym.spaces.Discrete(self.MARKS)
+        self.action_space = gym.spaces.Discrete(self.CHUTES)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        return self._next(), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        off = (int(action) - 3 * self.mark) % self.CHUTES
+        reward = (1.0, 0.0, -1.0, 0.0)[off]
+        return self._next(), reward, self.t >= self.PARCELS, False, {}
+
+    def _next(self) -> Any:
+        self.mark = int(self.np_random.integers(self.MARKS))
+        return self.mark
+
+
+class Aim(gym.Env):
+    """Throws at a board: wind and distance are new each time, and the throw is to allow for both.
+
+    Observation: wind, distance. Choices: one of five angles; Box: the angle. Reward: minus how far
+    off it is, each throw. A player has six throws, which ends the task and which nothing shows.
+    """
+
+    THROWS, ANGLES = 6, 5
+
+    def __init__(self, action: str = "box") -> None:
+        self.observation_space = gym.spaces.Box(-1.0, 1.0, (2,), np.float32)
+        self.discrete = action == "discrete"
+        box = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.action_space = gym.spaces.Discrete(self.ANGLES) if self.discrete else box
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        return self._set_up(), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        angle = int(action) / 2.0 - 1.0 if self.discrete else action.tolist()[0]
+        wind, distance = self.board.tolist()
+        off = abs(angle - 0.6 * wind - 0.3 * distance)
+        return self._set_up(), -off, self.t >= self.THROWS, False, {}
+
+    def _set_up(self) -> Any:
+        self.board = self.np_random.uniform(-1.0, 1.0, 2).astype(np.float32)
+        return self.board
+
+
+class Furnace(gym.Env):
+    """A furnace that is to stay at its set point for one shift.
+
+    Observation: how far it is from it, and how fast that changes. Reward: 1 less the square of the
+    distance, each step. The shift is over after 40 steps, which ends the task and which nothing
+    shows; the best return is near 38.
+    """
+
+    LIMIT, DT = 40, 0.2
+
+    def __init__(self, action: str = "box") -> None:
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, (2,), np.float32)
+        self.discrete = action == "discrete"
+        box = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.action_space = gym.spaces.Discrete(3) if self.discrete else box
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        self.x, self.v = self.np_random.uniform(-1.0, 1.0, 2).tolist()
+        return self._observe(), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        heat = float(int(action) - 1) if self.discrete else action.tolist()[0]
+        self.v += self.DT * (2.0 * min(max(heat, -1.0), 1.0) - 0.3 * self.v)
+        self.x += self.DT * self.v
+        reward = max(1.0 - self.x * self.x, -3.0)
+        return self._observe(), reward, self.t >= self.LIMIT, False, {}
+
+    def _observe(self) -> Any:
+        return np.array((self.x, self.v), np.float32)

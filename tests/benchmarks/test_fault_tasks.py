@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.faults.training_tasks import Balance, Catch, Guess, Swing
+from benchmarks.faults.training_tasks import Aim, Balance, Catch, Furnace, Guess, Sorting, Swing
 from gymnasium.utils.env_checker import check_env
 
 
@@ -43,9 +43,17 @@ def under_the_ball(obs: Any) -> int:
     return int(np.sign(place - round((paddle + 1.0) * wall))) + 1
 
 
+def held(obs: Any) -> Any:
+    return np.clip(-2.0 * obs[:1] - 1.5 * obs[1:], -1.0, 1.0)
+
+
 @pytest.mark.parametrize(
-    "env", [Balance(), Balance("discrete"), Catch(), Swing(), Guess(), Guess("box")]
-)
+    "env",
+    [
+        Balance(), Balance("discrete"), Catch(), Swing(), Guess(), Guess("box"),
+        Sorting(), Aim(), Aim("discrete"), Furnace(), Furnace("discrete"),
+    ],
+)  # fmt: skip
 def test_a_task_keeps_to_the_interface(env: Any) -> None:
     check_env(env, skip_render_check=True)
 
@@ -59,13 +67,16 @@ def test_a_task_keeps_to_the_interface(env: Any) -> None:
         (Swing(), pumped, -25.0, "terminated"),
         (Guess(), lambda obs: int(obs.argmax()), 50.0, "truncated"),
         (Guess("box"), lambda obs: obs.mean(keepdims=True), 25.0, "truncated"),
+        (Sorting(), lambda mark: 3 * mark % 4, 16.0, "terminated"),
+        (Aim(), lambda obs: 0.6 * obs[:1] + 0.3 * obs[1:], 0.0, "terminated"),
+        (Furnace(), held, 38.0, "terminated"),
     ],
 )
 def test_who_knows_the_task_earns_the_best_return(
     env: Any, act: Callable[[Any], Any], best: float, end: str
 ) -> None:
     earned, ends = played(env, act)
-    assert earned == pytest.approx(best, rel=0.15) and ends == {end}
+    assert earned == pytest.approx(best, rel=0.15, abs=1e-6) and ends == {end}
 
 
 @pytest.mark.parametrize(
@@ -75,6 +86,9 @@ def test_who_knows_the_task_earns_the_best_return(
         (Catch(), lambda obs: 1, -0.5),
         (Swing(), lambda obs: 1, -120.0),
         (Guess(), lambda obs: 0, 20.0),
+        (Sorting(), lambda mark: 0, 8.0),
+        (Aim(), lambda obs: np.zeros(1), -1.0),
+        (Furnace(), lambda obs: np.zeros(1), 20.0),
     ],
 )
 def test_who_does_nothing_does_not(env: Any, act: Callable[[Any], Any], most: float) -> None:

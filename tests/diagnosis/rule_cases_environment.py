@@ -166,6 +166,22 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(history_gain=0.8, action_effect=0.9),
     ),
     "ENV043": (view(reward_explained=0.02), view(reward_explained=0.9)),
+    "DAT015": (view(steps_kept=0.2), view(steps_kept=np.ones(T))),
+    "DAT016": (view(ends_kept=0.05), view(ends_kept=np.ones(T))),
+    "ENV045": (
+        view(reward_mean=-0.8, ep_rew_mean=FLAT, ep_len_mean=FLAT),
+        view(reward_mean=0.8, ep_rew_mean=FLAT, ep_len_mean=FLAT),
+    ),
+    "ENV046": (
+        view(reward_mean=1000.0, ep_rew_mean=FLAT, ep_len_mean=FLAT),
+        view(reward_mean=9.0, ep_rew_mean=0.02 * FLAT, ep_len_mean=FLAT),
+    ),
+    "ENV047": (
+        view(reward_mean=NOISE, ep_rew_mean=FLAT, ep_len_mean=FLAT),
+        view(reward_mean=NOISE + 1.5, ep_rew_mean=FLAT, ep_len_mean=FLAT),
+    ),
+    "ENV048": (view(obs_constant_share=0.5), view(obs_constant_share=0.05)),
+    "ENV049": (view(obs_scale_ratio=1e6), view(obs_scale_ratio=90.0)),
     "ENV044": (
         view(action_effect=0.02, action_effect_late=0.05, history_gain=0.0),
         view(action_effect=0.02, action_effect_late=0.95, history_gain=0.0),

@@ -214,4 +214,7 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="sac", ep_rew_mean=FLAT, episodes=PAID, **{"train/loss/critic": 0.01}),
         view(algo="sac", ep_rew_mean=FLAT, episodes=PAID, **{"train/loss/critic": 0.1}),
     ),
+    "VAL052": (view(advantages_fit=-0.8), view(advantages_fit=0.9)),
+    "VAL053": (view(advantages_fit=0.05), view(advantages_fit=-0.8)),
+    "VAL054": (view(returns_error=1.4), view(returns_error=1e-6)),
 }

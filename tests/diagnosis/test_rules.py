@@ -32,6 +32,7 @@ HEADINGS = (
 PLAIN_SOURCES = (
     "guess",
     "arithmetic",
+    "by construction",
     "rounding of float32",
     "rlwatch",
     "our labelled runs, 2026-11-16",

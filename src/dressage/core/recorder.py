@@ -53,7 +53,7 @@ class Recorder:
         # All phases from the first row on: a resumed run must not add columns in another order.
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self._timed = {name.removeprefix("sys/time/"): Timed(self, name) for name in PHASES}
-        self._interval_began = time.perf_counter()
+        self._interval_began, self._cpu_began = time.perf_counter(), time.process_time()
         self._memory_mb, self._memory_time = math.nan, -math.inf
         self._flush_time = -math.inf
         # Of the window, side by side: a hundred episodes lie all over the memory.
@@ -117,9 +117,9 @@ class Recorder:
             "episodes": self.episodes,
         }
         now = time.perf_counter()
-        row["sys/env_steps_per_second"] = (lead["env_steps"] - self.last_logged) / (
-            now - self._interval_began
-        )
+        elapsed, cpu = now - self._interval_began, time.process_time()
+        row["sys/env_steps_per_second"] = (lead["env_steps"] - self.last_logged) / elapsed
+        row["sys/cpu_share"] = (cpu - self._cpu_began) / elapsed
         if now - self._memory_time >= MEMORY_SECONDS:
             self._memory_mb, self._memory_time = memory_mb(), now
         row["sys/memory_mb"] = self._memory_mb
@@ -127,6 +127,7 @@ class Recorder:
         self.finished, self.totals, self.counts = [], {}, {}
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self.last_logged, self._interval_began = int(lead["env_steps"]), now
+        self._cpu_began = cpu
         self.row = row
         return row
 

@@ -17,6 +17,7 @@ from dressage.lazy import torch
 from dressage.math.dynamics import dynamics
 from dressage.runs.metrics import aggregate_of
 
+UNCHANGED = 1e-6  # deviation of a number beside its size, below which it is always the same
 SATURATED = 0.98  # share of the half range beyond which a continuous action counts as saturated
 
 
@@ -70,6 +71,25 @@ def dynamics_metrics(steps: Steps, action: ActionCodec) -> dict[str, float]:
     with np.errstate(all="ignore"):  # of numbers beyond all bounds nothing is said
         found = dynamics(obs, np.concatenate(columns, axis=-1), steps.reward, ended)
     return {f"train/roll/{name}": value for name, value in found.items()}
+
+
+def column_metrics(steps: Steps) -> dict[str, float]:
+    """How unlike the numbers of an observation are: the largest deviation over the smallest, and
+    the share of numbers that never change. Of images nothing, and of zeros and ones: a state or a
+    switch that was not seen in a few hundred steps may be rare."""
+    obs = steps.obs.get("vector") if isinstance(steps.obs, dict) else steps.obs
+    if obs is None or obs.dtype != np.float32 or obs.ndim != 3 or obs.shape[0] * obs.shape[1] < 2:
+        return {}
+    if ((obs == 0.0) | (obs == 1.0)).all():
+        return {}
+    with np.errstate(all="ignore"):
+        deviation = obs.std(axis=(0, 1), dtype=np.float64)
+        varies = deviation > UNCHANGED * (1.0 + np.abs(obs).max(axis=(0, 1)))
+    metrics = {"train/roll/obs_constant_share": float(1.0 - varies.mean())}
+    if varies.sum() > 1 and np.isfinite(deviation).all():
+        ratio = deviation[varies].max() / deviation[varies].min()
+        metrics["train/roll/obs_scale_ratio"] = float(ratio)
+    return metrics
 
 
 def action_metrics(actions: npt.NDArray[np.float32], codec: ActionCodec) -> dict[str, float]:

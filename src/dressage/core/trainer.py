@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dressage.core.algorithm import Algorithm
+from dressage.core.audit import advantage_metrics, kept_metrics
 from dressage.core.collector import Acted, Collector
 from dressage.core.config import RunConfig
 from dressage.core.evaluate import Evaluation, evaluate
@@ -21,6 +22,7 @@ from dressage.core.recorder import Recorder
 from dressage.core.rng import Rng
 from dressage.core.steps import Tree
 from dressage.core.summaries import (
+    column_metrics,
     combined,
     dynamics_metrics,
     experience_metrics,
@@ -105,7 +107,8 @@ class Trainer:
         self.log_every = _every(run.log_every, max(self.iteration_steps, budget // 1000))
         self.checkpoint_every = _every(run.checkpoint_every, max(1, budget // 10))
         self.automatic_checkpoints = isinstance(run.checkpoint_every, str)
-        self.dynamics_every = max(1, budget // 5)
+        self.look_every = max(1, budget // 5)
+        self._looks = False  # whether this iteration is looked at closely
         self.eval_every = _every(run.eval_every, max(1, budget // 10))
         self.recorder = Recorder(writer, self.log_every)
         self.schedules = cfg.schedules()
@@ -169,18 +172,23 @@ class Trainer:
             or ahead >= self.cfg_run.env_steps
             or self._evaluation_due(clock.env_steps, ahead)
         )
+        self._looks = not clock.iterations or _crossed(clock.env_steps, ahead, self.look_every)
         updates_before = learner.updates
         if self.whole_iteration is not None:
             rolled, updated = self.whole_iteration(cfg, recorder.seconds, self.rounds)
+            if self._looks:  # C learns from the very arrays that it collects into
+                made = self.memory.newest(self.iteration_steps // self.collector.n_envs)
+                rolled |= kept_metrics(made, made, cfg)
         elif self.algo.NEEDS.feed == "replay":
             rolled, updated = self._replay_rounds(cfg)
         else:
             rolled, updated = self._collect_and_update(cfg)
         with recorder.timed("record"):
-            before, clock.env_steps = clock.env_steps, self.collector.env_steps
-            if not clock.iterations or _crossed(before, clock.env_steps, self.dynamics_every):
+            clock.env_steps = self.collector.env_steps
+            if self._looks:
                 recent = self.memory.newest(DYNAMICS_STEPS // self.collector.n_envs + 1)
                 rolled |= dynamics_metrics(recent, self.collector.batch.action_codec)
+                rolled |= column_metrics(recent) | advantage_metrics(recent, cfg)
             clock.iterations += 1
             self._guard(updated, learner.updates - updates_before)
             recorder.add_episodes(self.collector.take_episodes())
@@ -193,15 +201,17 @@ class Trainer:
         """An iteration; returns the metrics of the rollout and those of the update."""
         recorder, learner = self.recorder, self.learner
         with recorder.timed("collect"):
-            steps = self.collector.collect(self._act, self.algo.rollout_length(cfg))
+            collected = self.collector.collect(self._act, self.algo.rollout_length(cfg))
         with recorder.timed("prepare"):
-            steps, prepared = self.algo.prepare(learner, steps, cfg)
+            steps, prepared = self.algo.prepare(learner, collected, cfg)
             self.memory.add(steps)
         layers_seed = int(self.rng.raw("layers", 1, self.clock.iterations)[0] >> 1)
         with recorder.timed("update"), learner.training(layers_seed):
             updated = self.algo.update(learner, self.memory, self.rng, cfg)
         with recorder.timed("record"):
             rolled = experience_metrics(steps, self.collector.batch.action_codec)
+            if self._looks:
+                rolled |= kept_metrics(collected, steps, cfg)
         return rolled | prepared, updated
 
     def _replay_rounds(self, cfg: Any) -> tuple[dict[str, float], dict[str, float]]:
@@ -209,21 +219,23 @@ class Trainer:
         are read, and rows and checkpoints made, only between iterations."""
         recorder, learner, algo = self.recorder, self.learner, self.algo
         length = algo.rollout_length(cfg)
-        collected: list[dict[str, Any]] = []
+        found: list[dict[str, Any]] = []
         for i in range(self.rounds):
             layers_seed = int(self.rng.raw("layers", 1, self.clock.iterations, i)[0] >> 1)
             with recorder.timed("collect"):
-                steps = self.collector.collect(self._act, length)
+                collected = self.collector.collect(self._act, length)
             with recorder.timed("prepare"):
-                steps, prepared = algo.prepare(learner, steps, cfg)
+                steps, prepared = algo.prepare(learner, collected, cfg)
                 self.memory.add(steps)
+                if self._looks:
+                    prepared = prepared | kept_metrics(collected, steps, cfg)
             with recorder.timed("update"), learner.training(layers_seed):
                 updates = algo.update(learner, self.memory, self.rng, cfg)
-            collected += [prepared, *updates] if prepared else updates
+            found += [prepared, *updates] if prepared else updates
         with recorder.timed("record"):
             steps = self.memory.newest(length * self.rounds)
             rolled = experience_metrics(steps, self.collector.batch.action_codec)
-            return rolled, combined(collected)
+            return rolled, combined(found)
 
     def _act(self, obs: Tree, carry: Any, mask: Any, index: int) -> Acted:
         noise = self.algo.noise(self.rng, index, self.collector.n_envs, self.learner, self.cfg_now)

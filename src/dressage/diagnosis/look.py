@@ -180,6 +180,27 @@ def falls(series: Series, begin: float = 0.0, end: float = 1.0, p: float = 0.01)
     return rises(Series(series.env_steps, -series.values), begin, end, p)
 
 
+def rewards_beside_logged(run: RunView) -> tuple[Array, Array]:
+    """The mean reward a step that the learner sees, and the one that logged returns tell, at the
+    same env steps; none of short logs."""
+    seen, total = run["train/roll/reward_mean"], run["train/roll/ep_rew_mean"]
+    length = run["train/roll/ep_len_mean"]
+    if not (seen and total and length):
+        return np.empty(0), np.empty(0)
+    at = seen.env_steps[seen.env_steps >= total.env_steps[0]]
+    if len(at) < FEWEST:
+        return np.empty(0), np.empty(0)
+    returns = np.interp(at, total.env_steps, total.values)
+    lengths = np.maximum(np.interp(at, length.env_steps, length.values), 1.0)
+    return seen.values[-len(at) :], returns / lengths
+
+
+def opposite_rewards(run: RunView) -> float:
+    """The share of rows in which these have other signs; NaN of short logs."""
+    learned, logged = rewards_beside_logged(run)
+    return float((learned * logged < 0.0).mean()) if len(learned) else math.nan
+
+
 def start(series: Series) -> float:
     """The median of the first three finite values, of short logs the first, since the third may be
     far from the start; NaN of none."""

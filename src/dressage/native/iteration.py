@@ -83,7 +83,10 @@ class WholeIteration:
         )
         ends = (self.arrays["terminated"], self.arrays["truncated"])
         # C writes each rollout here: the memory's newest steps are always the last one's
-        memory.add(Steps(self.arrays["obs"], self._actions, self.arrays["reward"], *ends, None, {}))
+        made = {name: self.arrays[name] for name in ("value", "advantage", "returns")}
+        memory.add(
+            Steps(self.arrays["obs"], self._actions, self.arrays["reward"], *ends, None, made)
+        )
         self.it = it = Iteration(shape=net.shape, envs=batch.handle, n_envs=n, n_steps=n_steps)
         for name, array in self.arrays.items():
             setattr(it, name, array.ctypes.data)

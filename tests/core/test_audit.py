@@ -1,0 +1,140 @@
+"""What is learned from, checked against what was collected."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dressage.core.audit import (
+    ADVANTAGES_FIT,
+    ENDS_KEPT,
+    KEPT,
+    RETURNS_ERROR,
+    advantage_metrics,
+    kept_metrics,
+)
+from dressage.core.steps import Steps
+from dressage.math.returns import gae
+
+CFG = SimpleNamespace(gamma=0.95, gae_lambda=0.8)
+T, N = 40, 3
+
+
+def rollout(seed: int = 0) -> Steps:
+    """Steps with the advantages and returns that generalised advantage estimation gives."""
+    rng = np.random.default_rng(seed)
+    draw = lambda *shape: rng.normal(size=shape).astype(np.float32)  # noqa: E731
+    terminated, clock = rng.random((T, N)) < 0.05, rng.random((T, N)) < 0.05
+    value, after = draw(T, N), draw(T, N)
+    going_on = ~(terminated | clock)[:-1]
+    after[:-1][going_on] = value[1:][going_on]
+    reward = 1.0 + draw(T, N)
+    advantage, returns = gae(reward, value, after, terminated, clock, CFG.gamma, CFG.gae_lambda)
+    extras = {"value": value, "advantage": advantage, "returns": returns}
+    return Steps(draw(T, N, 4), draw(T, N, 1), reward, terminated, clock, draw(T, N, 4), extras)
+
+
+def changed(steps: Steps, **extras: Any) -> Steps:
+    return steps._replace(extras=steps.extras | extras)
+
+
+def test_what_gae_gives_is_right() -> None:
+    found = advantage_metrics(rollout(), CFG)
+    assert found[ADVANTAGES_FIT] == pytest.approx(1.0, abs=1e-6)
+    assert found[RETURNS_ERROR] < 1e-5
+
+
+def test_normalised_advantages_are_as_good() -> None:
+    steps = rollout()
+    x = steps.extras["advantage"]
+    found = advantage_metrics(changed(steps, advantage=(x - x.mean()) / x.std()), CFG)
+    assert found[ADVANTAGES_FIT] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_sign_that_is_turned_round_shows() -> None:
+    steps = rollout()
+    found = advantage_metrics(changed(steps, advantage=-steps.extras["advantage"]), CFG)
+    assert found[ADVANTAGES_FIT] == pytest.approx(-1.0, abs=1e-6)
+    assert found[RETURNS_ERROR] < 1e-5
+
+
+def test_a_broadcast_says_nothing() -> None:
+    steps = rollout()
+    mean = np.full_like(steps.reward, steps.extras["advantage"].mean())
+    assert advantage_metrics(changed(steps, advantage=mean), CFG)[ADVANTAGES_FIT] == 0.0
+
+
+@pytest.mark.parametrize("rows", [1, 6])
+def test_returns_of_other_rows_show(rows: int) -> None:
+    steps = rollout()
+    moved = {k: np.roll(steps.extras[k], rows, axis=0) for k in ("advantage", "returns")}
+    assert advantage_metrics(changed(steps, **moved), CFG)[RETURNS_ERROR] > 0.3
+
+
+def test_another_discount_shows() -> None:
+    """What the error is measured by is the config, not the code that is checked."""
+    other = SimpleNamespace(gamma=0.5, gae_lambda=0.8)
+    assert advantage_metrics(rollout(), other)[RETURNS_ERROR] > 0.1
+
+
+def test_without_a_baseline_returns_are_advantages() -> None:
+    steps = rollout()
+    returns = np.zeros((T, N))
+    for t in reversed(range(T)):
+        later = np.where(steps.terminated[t] | steps.truncated[t], 0.0, returns[(t + 1) % T])
+        returns[t] = steps.reward[t] + CFG.gamma * (later if t < T - 1 else 0.0)
+    cfg = SimpleNamespace(gamma=CFG.gamma, baseline=False)
+    found = advantage_metrics(changed(steps, returns=returns, advantage=returns), cfg)
+    assert found == {ADVANTAGES_FIT: pytest.approx(1.0), RETURNS_ERROR: pytest.approx(0, abs=1e-6)}
+
+
+def test_steps_without_advantages_say_nothing_of_them() -> None:
+    assert advantage_metrics(rollout()._replace(extras={}), CFG) == {}
+
+
+def test_numbers_that_are_not_finite_are_left_to_others() -> None:
+    steps = rollout()
+    broken = np.full_like(steps.reward, np.nan)
+    assert advantage_metrics(changed(steps, returns=broken), CFG) == {}
+
+
+def test_steps_that_are_kept_and_steps_that_are_not() -> None:
+    steps = rollout()
+    assert kept_metrics(steps, steps, CFG) == {KEPT: 1.0, ENDS_KEPT: 1.0}
+    for name in ("obs", "action", "reward", "next_obs"):
+        other = np.array(getattr(steps, name))
+        other[:10] += 1.0
+        found = kept_metrics(steps, steps._replace(**{name: other}), CFG)
+        assert found[KEPT] == pytest.approx(0.75), name
+        assert found[ENDS_KEPT] == 1.0
+
+
+def test_ends_that_are_lost_or_of_another_kind_show() -> None:
+    steps = rollout()
+    none = np.zeros_like(steps.terminated)
+    lost = kept_metrics(steps, steps._replace(terminated=none, truncated=none), CFG)
+    assert lost[ENDS_KEPT] == 0.0 and lost[KEPT] == 1.0
+    as_ends = steps._replace(terminated=steps.terminated | steps.truncated, truncated=none)
+    ends = steps.terminated | steps.truncated
+    by_the_task = steps.terminated.sum() / ends.sum()
+    assert kept_metrics(steps, as_ends, CFG)[ENDS_KEPT] == pytest.approx(by_the_task)
+    assert ENDS_KEPT not in kept_metrics(
+        *[steps._replace(terminated=none, truncated=none)] * 2, CFG
+    )
+
+
+def test_a_bonus_is_no_change_of_the_reward() -> None:
+    steps, cfg = rollout(), SimpleNamespace(gamma=0.9, bonus="rnd")
+    assert kept_metrics(steps, steps._replace(reward=steps.reward + 1.0), cfg)[KEPT] == 1.0
+
+
+def test_observations_of_several_parts_and_other_shapes() -> None:
+    steps = rollout()
+    both = steps._replace(obs={"a": steps.obs, "b": steps.obs}, next_obs=None)
+    other = both._replace(obs={"a": steps.obs, "b": -steps.obs})
+    assert kept_metrics(both, both, CFG)[KEPT] == 1.0
+    assert kept_metrics(both, other, CFG)[KEPT] == 0.0
+    assert kept_metrics(steps, steps._replace(obs=steps.obs[..., :2]), CFG)[KEPT] == 0.0

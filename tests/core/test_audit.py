@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import dressage
 from dressage.core.audit import (
     ADVANTAGES_FIT,
     ENDS_KEPT,
@@ -17,10 +19,19 @@ from dressage.core.audit import (
     kept_metrics,
 )
 from dressage.core.steps import Steps
+from dressage.core.summaries import column_metrics
 from dressage.math.returns import gae
 
 CFG = SimpleNamespace(gamma=0.95, gae_lambda=0.8)
 T, N = 40, 3
+WRONG_SIGN = """
+from dressage.algos import ppo
+from dressage.algos.ppo import *
+
+def prepare(learner, steps, cfg):
+    steps, metrics = ppo.prepare(learner, steps, cfg)
+    return steps._replace(extras=steps.extras | {"advantage": -steps.extras["advantage"]}), metrics
+"""
 
 
 def rollout(seed: int = 0) -> Steps:
@@ -138,3 +149,47 @@ def test_observations_of_several_parts_and_other_shapes() -> None:
     assert kept_metrics(both, both, CFG)[KEPT] == 1.0
     assert kept_metrics(both, other, CFG)[KEPT] == 0.0
     assert kept_metrics(steps, steps._replace(obs=steps.obs[..., :2]), CFG)[KEPT] == 0.0
+
+
+def test_numbers_of_unlike_scale_and_numbers_that_never_change() -> None:
+    obs = np.random.default_rng(0).normal(size=(T, N, 4)).astype(np.float32)
+    obs[..., 1] *= 1000.0
+    obs[..., 3] = 7.0
+    steps = rollout()._replace(obs=obs)
+    found = column_metrics(steps)
+    assert found["train/roll/obs_constant_share"] == 0.25
+    expected = obs[..., 1].std() / min(obs[..., 0].std(), obs[..., 2].std())
+    assert found["train/roll/obs_scale_ratio"] == pytest.approx(expected, rel=1e-5)
+    assert column_metrics(steps._replace(obs=obs[:5])) == {}, "too few steps"
+    assert column_metrics(steps._replace(obs=(obs > 0).astype(np.float32))) == {}, "switches"
+    assert column_metrics(steps._replace(obs=(255 * obs).astype(np.uint8))) == {}, "an image"
+
+
+@pytest.mark.parametrize("engine", ["native", "torch"])
+def test_a_run_is_checked_on_either_engine(engine: str, tmp_path: Path) -> None:
+    run = dressage.train(
+        "CartPole-v1", algo="ppo", preset=False, env_steps=2048, n_envs=4, n_steps=64,
+        batch_size=64, n_epochs=2, engine=engine, runs=tmp_path,
+    )  # fmt: skip
+    kept, ends, fit, error = (
+        run.metrics(name)[name] for name in (KEPT, ENDS_KEPT, ADVANTAGES_FIT, RETURNS_ERROR)
+    )
+    assert np.isfinite(fit).sum() >= 5, "six looks, two of which may share a row"
+    assert np.nanmin(kept) == np.nanmin(ends) == 1.0
+    assert np.nanmin(fit) > 1.0 - 1e-6 and np.nanmax(error) < 1e-4
+
+
+def test_an_algorithm_of_ones_own_with_a_wrong_sign_is_named(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    (tmp_path / "wrong_sign.py").write_text(WRONG_SIGN)
+    monkeypatch.syspath_prepend(tmp_path)
+    run = dressage.train(
+        "CartPole-v1", algo="wrong_sign", preset=False, env_steps=8192, n_envs=4, n_steps=128,
+        batch_size=128, n_epochs=4, learning_rate=1e-3, runs=tmp_path,
+    )  # fmt: skip
+    assert np.nanmax(run.metrics(ADVANTAGES_FIT)[ADVANTAGES_FIT]) < -0.99
+    (report,) = dressage.diagnose(run)
+    first = report.diagnosis.causes[0]
+    assert first.id == "policy-loss-sign"
+    assert any("Advantages correlate by -1.00" in line for line in first.evidence)

@@ -17,6 +17,7 @@ from dressage.lazy import torch
 from dressage.math.dynamics import dynamics
 from dressage.runs.metrics import aggregate_of
 
+FEWEST_STEPS = 100  # in which a number that varies at all does so
 UNCHANGED = 1e-6  # deviation of a number beside its size, below which it is always the same
 SATURATED = 0.98  # share of the half range beyond which a continuous action counts as saturated
 
@@ -78,7 +79,7 @@ def column_metrics(steps: Steps) -> dict[str, float]:
     the share of numbers that never change. Of images nothing, and of zeros and ones: a state or a
     switch that was not seen in a few hundred steps may be rare."""
     obs = steps.obs.get("vector") if isinstance(steps.obs, dict) else steps.obs
-    if obs is None or obs.dtype != np.float32 or obs.ndim != 3 or obs.shape[0] * obs.shape[1] < 2:
+    if obs is None or obs.dtype != np.float32 or obs.ndim != 3 or obs[..., 0].size < FEWEST_STEPS:
         return {}
     if ((obs == 0.0) | (obs == 1.0)).all():
         return {}

@@ -78,7 +78,18 @@ PANELS = (
     Panel(
         "Observations and rewards", "Rewards explained", (f"{_R}reward_explained",), from_zero=True
     ),
+    Panel("Observations and rewards", "Unlike scales", (f"{_R}obs_scale_ratio",), log=True),
+    Panel(
+        "Observations and rewards", "Constant numbers", (f"{_R}obs_constant_share",), from_zero=True
+    ),
+    Panel(
+        "Observations and rewards",
+        "Learned as collected",
+        (f"{_M}steps_kept", f"{_M}ends_kept", f"{_M}advantages_fit", f"{_M}returns_error"),
+        from_zero=True,
+    ),
     Panel("Speed", "Throughput", ("sys/env_steps_per_second",), from_zero=True),
+    Panel("Speed", "Cores in use", ("sys/cpu_share",), from_zero=True),
     Panel("Speed", "Memory", ("sys/memory_mb",), from_zero=True),
 )
 # Drawn elsewhere, or counters.

@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dressage.core.summaries import combined, dynamics_metrics, experience_metrics
+from dressage.core.summaries import (
+    column_metrics,
+    combined,
+    dynamics_metrics,
+    experience_metrics,
+)
 from dressage.core.trainer import DYNAMICS_STEPS
 from dressage.envs.actions import ActionCodec
 from dressage.sb3.experience import (
@@ -51,7 +56,7 @@ class Memory:
             )
         if dynamics:
             recent = newest_steps(model, self.codec, DYNAMICS_STEPS // model.n_envs + 1)
-            found |= dynamics_metrics(recent, self.codec)
+            found |= dynamics_metrics(recent, self.codec) | column_metrics(recent)
         made, self.updates = model._n_updates - self.updates, int(model._n_updates)
         if made > 0:
             found |= value_metrics(model) | memory_metrics(model)

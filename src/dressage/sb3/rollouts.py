@@ -7,7 +7,13 @@ from typing import Any
 
 from stable_baselines3 import A2C
 
-from dressage.core.summaries import combined, dynamics_metrics, experience_metrics
+from dressage.core.audit import advantage_metrics
+from dressage.core.summaries import (
+    column_metrics,
+    combined,
+    dynamics_metrics,
+    experience_metrics,
+)
 from dressage.core.trainer import DYNAMICS_STEPS
 from dressage.envs.actions import ActionCodec
 from dressage.lazy import torch
@@ -61,8 +67,12 @@ class Rollouts:
         steps = rollout_steps(self.model, self.codec, dones, clocks)
         metrics = experience_metrics(steps, self.codec) | rollout_metrics(buffer)
         if dynamics:
-            rows = DYNAMICS_STEPS // self.model.n_envs + 1
-            metrics |= dynamics_metrics(newest_of(steps, rows), self.codec)
+            recent = newest_of(steps, DYNAMICS_STEPS // self.model.n_envs + 1)
+            metrics |= dynamics_metrics(recent, self.codec) | column_metrics(recent)
+            made = {
+                "value": buffer.values, "returns": buffer.returns, "advantage": buffer.advantages,
+            }  # fmt: skip
+            metrics |= advantage_metrics(steps._replace(extras=made), self.model)
         self.found.append(metrics)
 
     def updated(self, updates: int) -> None:

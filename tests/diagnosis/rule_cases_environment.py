@@ -182,6 +182,10 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     ),
     "ENV048": (view(obs_constant_share=0.5), view(obs_constant_share=0.05)),
     "ENV049": (view(obs_scale_ratio=1e6), view(obs_scale_ratio=90.0)),
+    "ENV050": (
+        view(action_effect=np.where(STEPS < 2500, 0.05, 0.9)),
+        view(action_effect=np.where(STEPS < 2500, 0.9, 0.05)),
+    ),
     "ENV044": (
         view(action_effect=0.02, action_effect_late=0.05, history_gain=0.0),
         view(action_effect=0.02, action_effect_late=0.95, history_gain=0.0),

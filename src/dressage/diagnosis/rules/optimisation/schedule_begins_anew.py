@@ -39,7 +39,8 @@ class ScheduleBeginsAnew(Rule):
     severity = "high"
     either = ("train/hp/lr", "train/hp/epsilon", "train/hp/clip_range")
     thresholds = {"share": Threshold(0.33, "guess")}
-    elsewhere = 0.01
+    arithmetic = True  # it reads a setting as it is in force
+    elsewhere = 0.002
     expected = {
         "schedule-restarts": 0.95,
         "resume-lost-state": 0.6,

@@ -96,13 +96,24 @@ def compact(folder: Path, wanted: dict[str, str]) -> None:
 
 
 def gather(folder: Path, pending_in: Path) -> None:
-    """Makes one shard of the pending runs."""
+    """Makes one shard of the pending runs; parts that do so at the same time take turns."""
     pending = sorted(pending_in.glob("*.zip"))
     if not pending:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    numbers = [int(path.stem) for path in folder.glob("[0-9]*.zip")]
-    runs = [run for path in pending for run in store.read(path)]
-    store.write(folder / f"{max(numbers, default=0) + 1:04d}.zip", runs)
-    for path in pending:
+    shard = pending_in / "shard"
+    store.write(shard, [run for path in pending for run in store.read(path)])
+    number = 1 + max((int(path.stem) for path in folder.glob("[0-9]*.zip")), default=0)
+    while not _placed(shard, folder / f"{number:04d}.zip"):
+        number += 1
+    for path in (shard, *pending):
         path.unlink()
+
+
+def _placed(path: Path, target: Path) -> bool:
+    """Unless somebody else has taken that name."""
+    try:
+        target.hardlink_to(path)
+    except FileExistsError:
+        return False
+    return True

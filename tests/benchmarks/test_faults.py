@@ -272,6 +272,23 @@ def test_two_jobs_become_a_shard_once(tmp_path: Path, monkeypatch: Any) -> None:
     assert "learning_rate" in failed.outcome["error"]
 
 
+def test_parts_that_gather_at_the_same_time_take_a_number_each(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Between looking for a free number and taking it, another part may have taken it."""
+    folder, pending = tmp_path / "runs", tmp_path / "pending"
+    for key, path in (("a", folder / "0001.zip"), ("b", pending / "b.zip")):
+        store.write(path, [store.Stored({"key": key}, {}, RunView(Path(key), key, "dressage"))])
+    glob = Path.glob
+    monkeypatch.setattr(
+        Path, "glob", lambda self, names: () if self == folder else glob(self, names)
+    )
+    generate.gather(folder, pending)
+    monkeypatch.undo()
+    assert sorted(run.label["key"] for run in store.load(folder)) == ["a", "b"]
+    assert not list(pending.iterdir())
+
+
 def _by_variant(folder: Path) -> list[store.Stored]:
     found = {run.label["variant"]: run for run in store.load(folder)}
     return [found[name] for name in ("clean", "reward-sign-flipped", "broken")]

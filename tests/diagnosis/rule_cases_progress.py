@@ -165,7 +165,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(**{"sys/time/collect": 1 + STEPS / 15_000, "sys/time/update": 1.0}),
         view(**{"sys/time/collect": 1 + STEPS / 15_000, "sys/time/update": 1 + STEPS / 15_000}),
     ),
-    "MAC033": (view(cpu_share=0.3), view(cpu_share=1.0)),
     "MAC031": (
         view({"backend": "process"}, **{"sys/time/collect": 0.1}),
         view({"backend": "process"}, **{"sys/time/collect": 10.0}),

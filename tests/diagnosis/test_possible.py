@@ -23,6 +23,8 @@ from dressage.presets.resolve import resolve
 from dressage.runs.algorithms import FAMILY
 from dressage.runs.view import RunView, Series
 
+ANY = {"seed": 0}  # settings that say nothing
+
 
 def run(algo: str, config: dict[str, Any] | None = None, library: str = "dressage") -> RunView:
     evaluated = {"val/roll/ep_rew_mean": Series(np.arange(3.0), np.ones(3))}
@@ -53,12 +55,12 @@ def test_what_an_algorithm_does_not_have_is_not_at_fault(algo: str, never: str, 
 
 
 def test_an_unknown_algorithm_may_have_anything() -> None:
-    assert set(possible_causes(run("homemade", library="table"))) == set(CAUSES)
+    assert set(possible_causes(run("homemade", ANY, library="table"))) == set(CAUSES)
 
 
 def test_settings_rule_out_what_they_switch_off() -> None:
     off = {"clip_range_vf": None, "target_kl": None, "ent_coef": 0.0, "n_envs": 1}
-    ruled_out = set(possible_causes(run("ppo"))) - set(possible_causes(run("ppo", off)))
+    ruled_out = set(possible_causes(run("ppo", ANY))) - set(possible_causes(run("ppo", off)))
     assert ruled_out == {
         "value-clip-too-tight",
         "target-kl-too-tight",
@@ -66,7 +68,7 @@ def test_settings_rule_out_what_they_switch_off() -> None:
         "envs-share-seed",
     }
     on = {"clip_range_vf": 0.2, "target_kl": 0.001, "ent_coef": 0.01, "n_envs": 8}
-    assert possible_causes(run("ppo", on)) == possible_causes(run("ppo"))
+    assert possible_causes(run("ppo", on)) == possible_causes(run("ppo", ANY))
 
 
 @pytest.mark.parametrize("cause", sorted(SETTLED))
@@ -99,6 +101,19 @@ def test_what_the_settings_say_rules_causes_out(
 def test_where_values_learn_at_the_policys_rate_rates_do_not_differ() -> None:
     assert "value-lr-mismatch" not in possible_causes(run("ppo", library="sb3"))
     assert "value-lr-mismatch" in possible_causes(run("ppo"))
+
+
+def test_idle_hardware_and_a_slow_environment_are_told_apart_by_settings_alone() -> None:
+    assert "hardware-underused" not in possible_causes(run("ppo"))
+    assert "hardware-underused" in possible_causes(run("ppo", {"backend": "process"}))
+
+
+@pytest.mark.parametrize(("error", "blamed"), [(1e-6, False), (1.3, True)])
+def test_returns_that_were_worked_out_twice_are_not_to_blame(error: float, blamed: bool) -> None:
+    checked = run("ppo")
+    checked.series["train/metrics/returns_error"] = Series(np.arange(6.0), np.full(6, error))
+    assert ("returns-misaligned" in possible_causes(checked)) == blamed
+    assert "returns-misaligned" in possible_causes(run("ppo")), "not checked"
 
 
 def test_without_evaluations_nothing_is_said_of_them() -> None:

@@ -83,6 +83,7 @@ SETTLED: dict[str, tuple[str, float, float]] = {
     "buffer-too-small": ("buffer_size", 10_000, math.inf),
     "target-tau-extreme": ("tau", 1e-3, 0.05),
 }
+WORKED_OUT = 0.01  # error of returns, beside rewards, that rounding stays below
 WORKING_OPTIMIZERS = ("adam", "adamw", "rmsprop")
 ONE_RATE = ("sb3", "cleanrl")  # libraries whose values learn at the policy's rate
 
@@ -155,6 +156,10 @@ def _ruled_out(cause: str, run: RunView) -> bool:
         case "value-clip-too-tight":  # SB3 logs the range if there is one
             logged = run["train/loss/value"] and not run["train/hp/clip_range_vf"]
             return run.library == "sb3" and bool(logged)
+        case "hardware-underused":  # or is the environment slow? Only settings tell
+            return not run.config
+        case "returns-misaligned":  # worked out a second time, and the same
+            return median(run["train/metrics/returns_error"]) < WORKED_OUT
         case "value-lr-mismatch":
             return run.library in ONE_RATE
         case "network-too-small":

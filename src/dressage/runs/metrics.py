@@ -154,7 +154,7 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     ("val/roll/success_rate", "share", "last", "Share of evaluation episodes that the environment called a success.", "rises towards 1"),
     # Speed; exempt from exact resume.
     ("sys/env_steps_per_second", "env steps/s", "mean", "Speed of the whole loop in this interval.", "steady"),
-    ("sys/cpu_share", "cores", "mean", "CPU time of the process over the time of the interval, in cores; workers of environments are processes of their own.", "about 1 or more; less means that it waits"),
+    ("sys/cpu_share", "cores", "mean", "CPU time of the process over the time of the interval, in cores; workers of environments are processes of their own.", "about 1 or more; less means that it waits, for workers, a disk, or a machine with other work"),
     ("sys/time/collect", "seconds", "sum", "Time in this interval for stepping environments and choosing actions.", NO_RANGE),
     ("sys/time/prepare", "seconds", "sum", "Time in this interval for advantages and targets.", NO_RANGE),
     ("sys/time/update", "seconds", "sum", "Time in this interval for gradient steps.", NO_RANGE),

@@ -40,7 +40,7 @@ class ScheduleBeginsAnew(Rule):
     either = ("train/hp/lr", "train/hp/epsilon", "train/hp/clip_range")
     thresholds = {"share": Threshold(0.33, "guess")}
     arithmetic = True  # it reads a setting as it is in force
-    elsewhere = 0.002
+    elsewhere = 0.0002
     expected = {
         "schedule-restarts": 0.95,
         "resume-lost-state": 0.6,

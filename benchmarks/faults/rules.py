@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from benchmarks.faults import store
 from benchmarks.faults.admit import RESULTS, admitted
-from benchmarks.faults.symptoms import Case, cases
+from benchmarks.faults.symptoms import Case, cases, without_recorder
 
 from dressage.diagnosis.diagnose import shipped_rates
 from dressage.diagnosis.infer import HEALTHY, Rates, likelihoods, ranking, weighed
@@ -46,8 +46,9 @@ def contributions(cases: Sequence[Case], rates: Rates) -> dict[str, tuple[float,
 
 def write_rules() -> str:
     runs = [run for run in admitted(store.load()) if run.label["split"] == "train"]
-    found = cases(runs, True)
-    lost = contributions([*found, *cases(runs, False)], shipped_rates())
+    plain = list(map(without_recorder, runs))  # as users log: what stands in for others is seen
+    found = cases(plain, True)
+    lost = contributions([*found, *cases(plain, False)], shipped_rates())
     lines = [
         "| rule | name | fires on healthy | fires on faulty | top 1 lost without it, points | "
         "probability lost, points |",

@@ -92,6 +92,7 @@ def possible_causes(run: RunView) -> list[str]:
     """In the order of the vocabulary."""
     family, known = run.family, run.family != "unknown"
     choices, evaluated = _chooses(run), _evaluations_differ(run)
+    agree = bool(run["val/roll/ep_rew_mean"]) and not evaluated
     kept = _schedules_that_did_not(run)
     return [
         cause.id
@@ -100,6 +101,7 @@ def possible_causes(run: RunView) -> list[str]:
         and not (known and cause.id in ONLY and run.algo not in ONLY[cause.id])
         and not (choices and cause.id in OF_NUMBERS)
         and not (not evaluated and cause.id in OF_EVALUATIONS)
+        and not (agree and cause.id == "logged-reward-normalised")  # they are on one scale
         and not (cause.id == "distributed-desync" and run.library in ONE_PROCESS)
         and cause.id not in kept
         and not _ruled_out(cause.id, run)

@@ -180,17 +180,6 @@ def test_evaluations_that_agree_with_training_are_no_cause(share: float, blamed:
         assert "eval-env-mismatch" not in possible_causes(view)
 
 
-@pytest.mark.parametrize(("share", "blamed"), [(1.0, False), (0.9, False), (5.0, True)])
-def test_a_return_on_the_scale_of_evaluations_is_not_normalised(share: float, blamed: bool) -> None:
-    view, steps = run("ppo"), np.linspace(0.0, 1e5, 60)
-    curve = 20.0 + 400.0 * np.minimum(steps / 5e4, 1.0)
-    view.series["train/roll/ep_rew_mean"] = Series(steps, curve)
-    view.series["val/roll/ep_rew_mean"] = Series(steps[::6], share * curve[::6])
-    assert ("logged-reward-normalised" in possible_causes(view)) == blamed
-    del view.series["val/roll/ep_rew_mean"]
-    assert "logged-reward-normalised" in possible_causes(view), "nothing tells"
-
-
 def test_sb3_logs_the_range_of_values_if_there_is_one() -> None:
     view, steps = run("ppo", library="sb3"), np.arange(10.0)
     assert "value-clip-too-tight" in possible_causes(view)  # no row of updates, nothing known

@@ -92,7 +92,6 @@ def possible_causes(run: RunView) -> list[str]:
     """In the order of the vocabulary."""
     family, known = run.family, run.family != "unknown"
     choices, evaluated = _chooses(run), _evaluations_differ(run)
-    one_scale = _evaluations_agree(run)
     kept = _schedules_that_did_not(run)
     return [
         cause.id
@@ -101,7 +100,6 @@ def possible_causes(run: RunView) -> list[str]:
         and not (known and cause.id in ONLY and run.algo not in ONLY[cause.id])
         and not (choices and cause.id in OF_NUMBERS)
         and not (not evaluated and cause.id in OF_EVALUATIONS)
-        and not (one_scale and cause.id == "logged-reward-normalised")
         and not (cause.id == "distributed-desync" and run.library in ONE_PROCESS)
         and cause.id not in kept
         and not _ruled_out(cause.id, run)
@@ -119,17 +117,6 @@ def _evaluations_differ(run: RunView) -> bool:
     best, spread = float(held_out.max()), early_spread(run)
     below = not late - best <= AGREE * max(abs(late - beginning(run)), spread)
     return below or abs(best) > OTHER_SCALE * max(abs(late), spread)
-
-
-def _evaluations_agree(run: RunView) -> bool:
-    """Whether a late evaluation comes near what training earns, from either side: what is logged
-    is then what the environment pays."""
-    held_out = part(run["val/roll/ep_rew_mean"], 0.5)
-    late = median(returns(run), 0.7)
-    if not len(held_out) or not run["train/roll/ep_rew_mean"]:
-        return False
-    near = AGREE * max(abs(late - beginning(run)), early_spread(run))
-    return bool((np.abs(held_out - late) <= near).any())
 
 
 def _chooses(run: RunView) -> bool:

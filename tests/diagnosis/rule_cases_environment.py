@@ -74,10 +74,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(ep_rew_mean=np.full(T, -200.0), **{"train/roll/ep_rew_std": np.zeros(T)}),
         view(ep_rew_mean=FLAT, **{"train/roll/ep_rew_std": 12.0}),
     ),
-    "ENV006": (
-        view(reward_mean=np.where(STEPS > 30_000, np.nan, 1.0)),
-        view(reward_mean=1.0),
-    ),
     "ENV007": (
         view(ep_len_mean=np.where(STEPS < 2500, 80.0, 4.0)),
         view(ep_len_mean=np.ones(T)),

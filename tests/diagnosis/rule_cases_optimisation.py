@@ -138,10 +138,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(ep_rew_mean=FLAT, kl_divergence=np.where(STEPS < 5000, 0.02, 1e-6)),
         view(ep_rew_mean=FLAT, kl_divergence=1e-6),
     ),
-    "OPT039": (
-        view(iterations=STEPS / 6, ep_len_mean=50.0),
-        view(iterations=STEPS / 512, ep_len_mean=2000.0),
-    ),
     "OPT040": (
         view(kl_divergence=0.005, ep_rew_mean=20 + 400 * np.exp(-STEPS / 9000) + NOISE, **SURER),
         view(kl_divergence=3.0, ep_rew_mean=20 + 400 * np.exp(-STEPS / 9000) + NOISE, **SURER),

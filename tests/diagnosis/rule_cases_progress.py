@@ -194,10 +194,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(ep_rew_mean=RISING + 150 * np.sin(STEPS / 2000)),
         view(ep_rew_mean=RISING),
     ),
-    "PRO007": (
-        view(ep_rew_mean=RISING * np.where(STEPS > 30_000, 0.2, 1.0), restarts=(30_000,)),
-        view(ep_rew_mean=RISING, restarts=(30_000,)),
-    ),
     "PRO008": (
         view(ep_rew_mean=np.where(STEPS < 40_000, RISING, 25 + NOISE)),
         view(ep_rew_mean=20 + 400 * np.exp(-(((STEPS - 25_000) / 15_000) ** 2)) + NOISE),

@@ -142,33 +142,9 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(return_mean=1.4, return_std=0.014, **STEADY, ep_len_mean=100.0),
         view(return_mean=14.0, return_std=0.14, **STEADY, ep_len_mean=100.0),
     ),
-    "VAL039": (
-        view(algo="dqn", td_error_mean=8.0, reward_std=10.0, reward_mean=0.5),
-        view(algo="dqn", td_error_mean=8.0, reward_std=10.0, reward_mean=-8.0),
-    ),
     "VAL040": (
         view(algo="sac", td_error_mean=3.0, reward_std=4.0, reward_mean=-6.0, ep_rew_mean=FLAT),
         view(algo="sac", td_error_mean=0.8, reward_std=4.0, reward_mean=-6.0, ep_rew_mean=FLAT),
-    ),
-    "VAL041": (
-        view(
-            algo="sac",
-            q_mean=np.full(T, -60.0),
-            td_error_mean=0.5,
-            target_drift=1.0,
-            reward_std=3.0,
-            ep_rew_mean=FLAT,
-            **{"train/loss/actor": np.full(T, 60.0)},
-        ),
-        view(
-            algo="sac",
-            q_mean=np.full(T, -60.0),
-            td_error_mean=0.5,
-            target_drift=1.0,
-            reward_std=3.0,
-            ep_rew_mean=FLAT,
-            **{"train/loss/actor": np.full(T, 59.0)},
-        ),
     ),
     "VAL042": (
         view(

@@ -57,7 +57,6 @@ def answers(
     if actor:
         asked = _ask(actor, drawn[:, : len(actor_inputs)] * actor_inputs)
         found["actor/idle"] = asked.idle
-        found["actor/output_spread"] = float(asked.outputs.std(axis=0).mean())
         if actor[-1].name.startswith(SQUASHED):
             beyond = np.abs(np.tanh(asked.outputs)) > SATURATED
             found["actor/saturated"] = float(beyond.mean())

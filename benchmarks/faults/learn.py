@@ -23,7 +23,7 @@ from benchmarks.faults.silence import silent
 from benchmarks.faults.symptoms import Case, cases, countable, without_recorder
 
 from dressage.diagnosis.diagnose import RATES, shipped_rates
-from dressage.diagnosis.infer import BARE, Rates, Seen, likelihoods, ranking, weighed
+from dressage.diagnosis.infer import BARE, Evidence, Rates, Seen, evidence, ranking, weighed
 from dressage.diagnosis.registry import all_rules
 
 COMMAND = "python -m benchmarks.faults learn"
@@ -89,11 +89,11 @@ def without_own(cases: Sequence[Case], silenced: Iterable[str] = ()) -> Callable
     return lambda case: rates[case.environment]
 
 
-def left_out(cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> list[dict[str, float]]:
-    """The likelihoods of each case, by rates that its environment had no part in."""
+def left_out(cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> list[Evidence]:
+    """What the rules say of each case, by rates that its environment had no part in."""
     rules = all_rules()
     return [
-        likelihoods(
+        evidence(
             [rules[id] for id in case.seen],
             case.fired,
             case.possible,
@@ -123,7 +123,7 @@ def chosen(
 
     def won(rates: Rates, bare: bool) -> float:
         answers = [
-            [answer(case, weighed(scores, case.kind, rates)) for case, scores in each]
+            [answer(case, weighed(said, case.kind, rates)) for case, said in each]
             for each in split[bare]
         ]
         return sum(
@@ -176,8 +176,8 @@ def misses(with_config: bool) -> str:
     given, told = cases(map(without_recorder, runs), with_config), shipped_rates()
     rates_for = without_own(countable(runs), told.silent)
     lines = []
-    for case, scores in zip(given, left_out(given, rates_for), strict=True):
-        chances = weighed(scores, case.kind, told)
+    for case, said_of in zip(given, left_out(given, rates_for), strict=True):
+        chances = weighed(said_of, case.kind, told)
         named = ranking(chances)[:4]
         if named[0] not in case.right:
             said = ", ".join(f"{cause} {chances[cause]:.2f}" for cause in named)

@@ -13,7 +13,7 @@ from benchmarks.faults.admit import RESULTS, admitted
 from benchmarks.faults.symptoms import Case, cases, without_recorder
 
 from dressage.diagnosis.diagnose import shipped_rates
-from dressage.diagnosis.infer import HEALTHY, Rates, likelihoods, ranking, weighed
+from dressage.diagnosis.infer import HEALTHY, Rates, evidence, ranking, weighed
 from dressage.diagnosis.registry import all_rules
 
 
@@ -21,17 +21,17 @@ def contributions(cases: Sequence[Case], rates: Rates) -> dict[str, tuple[float,
     """What top 1 and the mean probability of the right answers lose without each rule."""
     rules = all_rules()
     whole = [
-        likelihoods([rules[id] for id in case.seen], case.fired, case.possible, case.kind, rates)
+        evidence([rules[id] for id in case.seen], case.fired, case.possible, case.kind, rates)
         for case in cases
     ]
 
     def measure(without: str | None) -> tuple[float, float]:
         tops, masses = [], []
-        for case, scores in zip(cases, whole, strict=True):
+        for case, said in zip(cases, whole, strict=True):
             if without in case.seen:
-                own = likelihoods([rules[without]], case.fired, case.possible, case.kind, rates)
-                scores = {cause: score - own[cause] for cause, score in scores.items()}
-            given = weighed(scores, case.kind, rates)
+                own = evidence([rules[without]], case.fired, case.possible, case.kind, rates)
+                said = said.less(own)
+            given = weighed(said, case.kind, rates)
             tops.append(ranking(given)[0] in case.right)
             masses.append(sum(given.get(cause, 0.0) for cause in case.right))
         return float(np.mean(tops)), float(np.mean(masses))

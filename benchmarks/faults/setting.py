@@ -50,6 +50,8 @@ OFFERS = "benchmarks.faults.training_tasks:Offers"
 SORTING = "benchmarks.faults.training_tasks:Sorting"
 AIM = "benchmarks.faults.training_tasks:Aim"
 FURNACE = "benchmarks.faults.training_tasks:Furnace"
+DIAL = "benchmarks.faults.training_tasks:Dial"
+DOCK = "benchmarks.faults.training_tasks:Dock"
 
 # Twin critics of two layers of 64 on small batches: a few seconds a run.
 SMALL_OFF: dict[str, Any] = {

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.faults.setting import AIM, FURNACE, SMALL_OFF, SORTING, VALUES, Setting
+from benchmarks.faults.setting import (
+    AIM,
+    DIAL,
+    DOCK,
+    FURNACE,
+    SMALL_OFF,
+    SORTING,
+    VALUES,
+    Setting,
+)
 
 CLASSIC = "CartPole-v1"
 # Stable-Baselines3's defaults, in one environment.
@@ -41,6 +50,14 @@ HIDDEN_DQN: dict[str, Any] = {
     "gradient_steps": 2,
     "target_update_interval": 150,
     "epsilon": "linear(1, 0.05, until=0.35)",
+}
+STUCK_DQN: dict[str, Any] = {
+    **VALUES,
+    "learning_rate": 6e-4,
+    "train_freq": 4,
+    "gradient_steps": 2,
+    "target_update_interval": 250,
+    "epsilon": "linear(1, 0.05, until=0.2)",
 }
 HIDDEN_ACTOR: dict[str, Any] = {**SMALL_OFF, "gamma": 0.9, "train_freq": 2}
 HIDDEN_PPO: dict[str, Any] = {
@@ -269,4 +286,8 @@ SETTINGS = (
     usual("furnace-dqn", "dqn", FURNACE, HIDDEN_DQN, env_steps=12_000, env_kwargs=CHOICES),
     usual("furnace-td3", "td3", FURNACE, HIDDEN_ACTOR, env_steps=6_000),
     usual("furnace-ppo", "ppo", FURNACE, HIDDEN_PPO, env_steps=20_480),
+    # Tasks in which a greedy policy goes round in circles at times: evaluations, not training.
+    usual("dial-dqn", "dqn", DIAL, STUCK_DQN, env_steps=20_000),
+    usual("dial-qr", "qr_dqn", DIAL, STUCK_DQN, env_steps=16_000, n_quantiles=16),
+    usual("dock-dqn", "dqn", DOCK, STUCK_DQN, env_steps=14_000),
 )

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from benchmarks.faults.symptoms import Case
 
 from dressage.diagnosis.causes import CAUSES
-from dressage.diagnosis.infer import HEALTHY, Rates, likelihoods, weighed
+from dressage.diagnosis.infer import HEALTHY, Evidence, Rates, evidence, weighed
 from dressage.diagnosis.registry import all_rules
 
 Floats = npt.NDArray[np.float32]
@@ -52,8 +52,8 @@ class Runs:
             self.total[self.at[id]] += self.adds[id]
 
     @staticmethod
-    def _zero(case: Case) -> dict[str, float]:
-        return likelihoods([], (), case.possible, case.kind, Rates())
+    def _zero(case: Case) -> Evidence:
+        return evidence([], (), case.possible, case.kind, Rates())
 
     @staticmethod
     def _logs(prior: dict[str, float]) -> list[float]:

@@ -277,3 +277,68 @@ class Furnace(gym.Env):
 
     def _observe(self) -> Any:
         return np.array((self.x, self.v), np.float32)
+
+
+class Dial(gym.Env):
+    """A dial that is to be turned to a mark, by a coarse or a fine step either way.
+
+    Observation: where the dial and the mark are. Reward: -1 a step until they meet; 200 steps are
+    the limit, the best return is near -6. Whoever always takes the step that seems best goes to and
+    fro beside the mark at times, for good; a random step now and then ends that. So evaluations get
+    stuck while training does well, and nothing is wrong.
+    """
+
+    LIMIT, STEPS, NEAR = 200, (-0.19, -0.04, 0.04, 0.19), 0.015
+
+    def __init__(self) -> None:
+        self.observation_space = gym.spaces.Box(-1.0, 1.0, (2,), np.float32)
+        self.action_space = gym.spaces.Discrete(len(self.STEPS))
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        self.x, self.mark = self.np_random.uniform(-1.0, 1.0, 2).tolist()
+        return self._observe(), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        self.x = min(max(self.x + self.STEPS[int(action)], -1.0), 1.0)
+        there = abs(self.x - self.mark) < self.NEAR
+        return self._observe(), -1.0, there, not there and self.t >= self.LIMIT, {}
+
+    def _observe(self) -> Any:
+        return np.array((self.x, self.mark), np.float32)
+
+
+class Dock(gym.Env):
+    """A barge without a rudder: tugs pull it east, west, north or south until it lies at its berth.
+
+    Observation: how far the berth is, east and north. Reward: 1 at the berth, which ends it,
+    -0.02 for each pull before; 150 pulls are the limit. Pulls one way are longer than back, so the
+    berth can be met, and missed for good: evaluations get stuck as with `Dial`.
+    """
+
+    LIMIT, NEAR = 150, 0.06
+    PULLS = ((0.25, 0.0), (-0.17, 0.0), (0.0, 0.25), (0.0, -0.17))
+
+    def __init__(self) -> None:
+        self.observation_space = gym.spaces.Box(-2.0, 2.0, (2,), np.float32)
+        self.action_space = gym.spaces.Discrete(len(self.PULLS))
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        self.x, self.y = self.np_random.uniform(-1.0, 1.0, 2).tolist()
+        return self._observe(), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        east, north = self.PULLS[int(action)]
+        self.x = min(max(self.x + east, -2.0), 2.0)
+        self.y = min(max(self.y + north, -2.0), 2.0)
+        there = max(abs(self.x), abs(self.y)) < self.NEAR
+        reward = 1.0 if there else -0.02
+        return self._observe(), reward, there, not there and self.t >= self.LIMIT, {}
+
+    def _observe(self) -> Any:
+        return np.array((self.x, self.y), np.float32)

@@ -21,8 +21,10 @@ from dressage.diagnosis.infer import (
     HEALTHY,
     OF_FAMILY,
     STRENGTH,
+    Evidence,
     Rates,
     Seen,
+    evidence,
     likelihoods,
     posterior,
     ranking,
@@ -78,8 +80,23 @@ def test_bare_logs_have_rates_of_their_own_shrunk_to_their_family() -> None:
 def test_bare_logs_have_a_temperature_of_their_own() -> None:
     rates = Rates(temperature=1.0, temperature_bare=4.0)
     scores = {HEALTHY: -1.0, "lr-too-high": 3.0}
-    sure = weighed(scores, "on-policy", rates)["lr-too-high"]
-    assert weighed(scores, "on-policy" + BARE, rates)["lr-too-high"] < sure
+    told = Evidence(scores, dict.fromkeys(scores, 0.0))
+    sure = weighed(told, "on-policy", rates)["lr-too-high"]
+    assert weighed(told, "on-policy" + BARE, rates)["lr-too-high"] < sure
+
+
+def test_what_is_read_off_the_settings_is_not_tempered() -> None:
+    rates = Rates(temperature=4.0)
+    rules = [all_rules()[id] for id in ("CFG004", "OPT001")]
+    told = evidence(rules, {"CFG004"}, ["lr-too-high"], "on-policy", rates)
+    assert told.settings["lr-too-high"] == pytest.approx(
+        likelihoods(rules[:1], {"CFG004"}, ["lr-too-high"], "on-policy", rates)["lr-too-high"]
+    )
+    chances = weighed(told, "on-policy", rates)
+    apart = {c: told.symptoms[c] / 4.0 + told.settings[c] + math.log(0.5) for c in told.symptoms}
+    sizes = {c: math.exp(value) for c, value in apart.items()}
+    assert chances["lr-too-high"] == pytest.approx(sizes["lr-too-high"] / sum(sizes.values()))
+    assert told.less(told).settings == dict.fromkeys(told.settings, 0.0)
 
 
 def test_a_cause_that_is_one_of_many_is_not_called_the_cause() -> None:
@@ -93,10 +110,11 @@ def test_before_anything_is_seen_what_hurts_more_environments_of_a_family_is_lik
     counts = {"lr-too-high": {"on-policy": 8.0}, "gamma-too-low": {"value-based": 8.0}}
     rates = Rates(counts)
     scores = {"healthy": 0.0, "lr-too-high": 0.0, "gamma-too-low": 0.0, "reward-noise": 0.0}
-    chances = weighed(scores, "on-policy", rates)
+    told = Evidence(scores, scores)
+    chances = weighed(told, "on-policy", rates)
     assert chances["lr-too-high"] == pytest.approx(3.0 * chances["gamma-too-low"])
     assert chances["gamma-too-low"] == pytest.approx(10.0 * chances["reward-noise"])
-    either = weighed(scores, "unknown", rates)
+    either = weighed(told, "unknown", rates)
     assert either["lr-too-high"] == pytest.approx(either["gamma-too-low"])
 
 

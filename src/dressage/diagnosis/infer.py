@@ -8,9 +8,10 @@ A symptom that two causes share speaks for neither against the other, and one th
 explains no longer speaks for the rest: that is what dividing by the sum does. Rules of one run are
 not independent, so their product is too sure of itself; the temperature T, learned on labelled
 runs, makes the probabilities mean what they say, and rules that only repeat others are shown and
-not counted. Rates are counted on labelled runs and shrunk
-towards what each rule expects, so that a cause with few runs is not judged by them alone. P(cause)
-grows with the number of environments in which it was seen to hurt such algorithms.
+not counted. What is read off the settings repeats nothing, and is not tempered. Rates are counted
+on labelled runs and shrunk towards what each rule expects, so that a cause with few runs is not
+judged by them alone. P(cause) grows with the number of environments in which it was seen to hurt
+such algorithms.
 
 A cause may show in more ways than one: a reward of the wrong sign, in the log or hidden from it by
 a wrapper outside of what logs. Each way has rates of its own, and the cause is as likely as its
@@ -27,7 +28,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.rule import GRADIENTS, Rule
@@ -175,6 +176,38 @@ def _logs(chance: float, least: float) -> tuple[float, float]:
     return math.log(bounded), math.log1p(-bounded)
 
 
+class Evidence(NamedTuple):
+    """ln P(what was seen | cause), by cause: of rules that look for symptoms, and of those of
+    arithmetic, which read settings and repeat no symptom."""
+
+    symptoms: Mapping[str, float]
+    settings: Mapping[str, float]
+
+    def less(self, other: Evidence) -> Evidence:
+        """Without what another part of it says."""
+        return Evidence(
+            {cause: score - other.symptoms[cause] for cause, score in self.symptoms.items()},
+            {cause: score - other.settings[cause] for cause, score in self.settings.items()},
+        )
+
+
+def evidence(
+    rules: Iterable[Rule],
+    fired: Collection[str],
+    possible: Iterable[str],
+    kind: str,
+    rates: Rates,
+) -> Evidence:
+    """What the rules that could see a run say of every cause that it can have, and of `HEALTHY`."""
+    rules, possible = list(rules), list(possible)
+    symptoms = [rule for rule in rules if not rule.arithmetic]
+    settings = [rule for rule in rules if rule.arithmetic]
+    return Evidence(
+        likelihoods(symptoms, fired, possible, kind, rates),
+        likelihoods(settings, fired, possible, kind, rates),
+    )
+
+
 def likelihoods(
     rules: Iterable[Rule],
     fired: Collection[str],
@@ -211,18 +244,22 @@ def posterior(
 
     `rules`: those that could see the run; `fired`: the ids of those that did; `kind`: `kind_of` it.
     """
-    return weighed(likelihoods(rules, fired, possible, kind, rates), kind, rates)
+    return weighed(evidence(rules, fired, possible, kind, rates), kind, rates)
 
 
-def weighed(scores: Mapping[str, float], kind: str, rates: Rates) -> dict[str, float]:
-    """Likelihoods tempered and times the priors, made to sum to one, largest first."""
-    weights = {cause: rates.weight(cause, kind) for cause in scores if cause != HEALTHY}
+def weighed(told: Evidence, kind: str, rates: Rates) -> dict[str, float]:
+    """Likelihoods, those of symptoms tempered, times the priors, made to sum to one, largest
+    first."""
+    causes = list(told.symptoms)
+    weights = {cause: rates.weight(cause, kind) for cause in causes if cause != HEALTHY}
     total = sum(weights.values())
     prior = {HEALTHY: rates.healthy} | {
         cause: (1.0 - rates.healthy) * weight / total for cause, weight in weights.items()
     }
     temperature = rates.temperature_bare if kind.endswith(BARE) else rates.temperature
-    logs = {c: math.log(prior[c]) + score / temperature for c, score in scores.items()}
+    logs = {
+        c: math.log(prior[c]) + told.symptoms[c] / temperature + told.settings[c] for c in causes
+    }
     highest = max(logs.values())
     shares = {cause: math.exp(value - highest) for cause, value in logs.items()}
     total = sum(shares.values())

@@ -10,7 +10,7 @@ from dressage.runs.view import RunView
 
 
 class EpisodesSuddenlyShort(Rule):
-    """After the first episodes, all others end after the same few steps.
+    """After the first episodes, no other outlasts a few steps, and most end just there.
 
     Why it hurts
         The environment still believes that its time is up.
@@ -19,8 +19,9 @@ class EpisodesSuddenlyShort(Rule):
         The lengths of episodes, or their mean.
 
     Threshold and source
-        Nine of ten of the same length of at most 10 steps, after some of twice that
-        (guess).
+        Half of the later episodes are as long as the longest of them, and one of the first was
+        at least twice that. Labelled runs of training (2026-11-18): 31 of 32 with a counter that
+        is not reset, none of 692 healthy ones, 3 of 2,278 with other faults.
 
     Prescription
         Reset every counter in reset().
@@ -37,7 +38,10 @@ class EpisodesSuddenlyShort(Rule):
     family = "environment"
     severity = "critical"
     needs = ("train/roll/ep_len_mean",)
-    thresholds = {"share": Threshold(0.9, "guess"), "steps": Threshold(10.0, "guess")}
+    thresholds = {
+        "share": Threshold(0.5, "our labelled runs, 2026-11-18"),
+        "times": Threshold(2.0, "our labelled runs, 2026-11-18"),
+    }
     elsewhere = 0.003
     expected = {
         "env-not-reset": 0.95,
@@ -52,16 +56,14 @@ class EpisodesSuddenlyShort(Rule):
         if len(lengths) < 4 * FEWEST:
             raise TooLittle
         rest = lengths[len(lengths) // 3 :]
-        usual, longest = float(np.median(rest)), float(lengths[: len(lengths) // 5 + 1].max())
-        same = float((np.abs(rest - usual) < 0.5).mean())
-        if not (
-            usual <= self.bound("steps") and same > self.bound("share") and longest >= 2 * usual
-        ):
+        end, longest = float(rest.max()), float(lengths[: len(lengths) // 5 + 1].max())
+        same = float((rest > end - 0.5).mean())
+        if not (same >= self.bound("share") and longest >= self.bound("times") * end):
             return None
         return self.found(
-            f"{same:.0%} of the later episodes have {usual:.0f} steps; one of the first had "
-            f"{longest:.0f}.",
+            f"None of the later episodes has more than {end:.0f} steps, and {same:.0%} have just "
+            f"that; one of the first had {longest:.0f}.",
             "train/roll/ep_len_mean",
             share=same,
-            steps=usual,
+            steps=end,
         )

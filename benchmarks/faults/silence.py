@@ -46,8 +46,8 @@ class Runs:
         for id, at in cases_of.items():
             rows = []
             for i in at:
-                logs = rates_for(cases[i]).logs(rules[id], cases[i].kind)
-                rows.append([logs[a][id not in cases[i].fired] for a in ANSWERS])
+                rates, quiet = rates_for(cases[i]), id not in cases[i].fired
+                rows.append([rates.logs(rules[id], a, cases[i].kind)[quiet] for a in ANSWERS])
             self.at[id], self.adds[id] = np.array(at), np.array(rows, np.float32)
             self.total[self.at[id]] += self.adds[id]
 

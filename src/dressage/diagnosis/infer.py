@@ -30,7 +30,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.rule import GRADIENTS, Rule
 from dressage.runs.uses import first_of
 from dressage.runs.view import RunView
@@ -118,16 +117,14 @@ class Rates:
             return math.sqrt(1.0 + sum(map(of_all, counts)))
         return math.sqrt(1.0 + sum(by_kind.get(family, 0.0) for by_kind in counts))
 
-    def logs(self, rule: Rule, kind: str) -> dict[str, tuple[float, float]]:
-        """By cause: ln P(rule fires | cause), and of its staying quiet; worked out once, and for
-        causes that nothing is known of all at once."""
-        if (rule.id, kind) not in self._logs:
-            known = {HEALTHY, *rule.expected, *self.environments}
+    def logs(self, rule: Rule, way: str, kind: str) -> tuple[float, float]:
+        """ln P(rule fires | a cause that shows in this way), and of its staying quiet; worked out
+        once."""
+        known = self._logs.get((rule.id, way, kind))
+        if known is None:
             least = RAREST_SETTING if rule.arithmetic else RAREST
-            found = dict.fromkeys(CAUSES, _logs(rule.elsewhere, least))
-            found |= {cause: _logs(self.chance(rule, cause, kind), least) for cause in known}
-            self._logs[rule.id, kind] = found
-        return self._logs[rule.id, kind]
+            known = self._logs[rule.id, way, kind] = _logs(self.chance(rule, way, kind), least)
+        return known
 
     def ways(self, cause: str) -> list[str]:
         """In which a cause shows: as itself, and as labelled runs have shown it otherwise."""
@@ -143,7 +140,7 @@ class Rates:
         return found
 
     @cached_property
-    def _logs(self) -> dict[tuple[str, str], dict[str, tuple[float, float]]]:
+    def _logs(self) -> dict[tuple[str, str, str], tuple[float, float]]:
         return {}
 
     @classmethod
@@ -221,9 +218,9 @@ def likelihoods(
     for rule in rules:
         if rule.id in rates.silent:
             continue
-        logs, quiet = rates.logs(rule, kind), rule.id not in fired
+        quiet = rule.id not in fired
         for way in scores:
-            scores[way] += logs[way][quiet]
+            scores[way] += rates.logs(rule, way, kind)[quiet]
     return {cause: _mean([scores[way] for way in those]) for cause, those in ways.items()}
 
 

@@ -1,9 +1,9 @@
 """Learns the rates that `dressage diagnose` ships from the training runs, and nothing else.
 
 Hit and false-alarm rates of each rule are counted; rules that only repeat others are not counted
-with. Two temperatures and the share of healthy runs, the only other numbers, are those with which
-answers are right, probabilities mean what they say and false alarms are few. All of that is chosen
-with one environment at a time left out of the counts.
+with. Two temperatures and the shares of healthy runs and of mild faults, the only other numbers,
+are those with which answers are right, probabilities mean what they say and false alarms are few.
+All of that is chosen with one environment at a time left out of the counts.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ TEMPERATURES = (
     3.0,
     4.0,
 )  # rules depend on one another: never below 1
+MILD_SHARES = (0.0, 0.1, 0.2, 0.3, 0.5)
 HEALTHY_SHARES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 FALSE_ALARM_COSTS = 5.0  # share of right answers: nobody asks again who cried wolf
 
@@ -109,8 +110,8 @@ def chosen(
 ) -> Rates:
     """The temperature and the share of healthy runs with which most is won on environments that
     were left out: answers that are right, among one and among three, less what they are wrong
-    about themselves (the calibration error), less what false alarms cost; then the temperature of
-    bare logs, in the same way.
+    about themselves (the calibration error), less what false alarms cost; then the share of mild
+    faults, and the temperature of bare logs, in the same way.
 
     `cases`: with the config, and without it; the same numbers serve both. `rates_for`: those that a
     case's own environment had no part in.
@@ -135,10 +136,11 @@ def chosen(
         )
 
     tried = [
-        replace(counts, temperature=t, temperature_bare=t, healthy=h)
+        replace(counts, temperature=t, temperature_bare=t, healthy=h, mild=MILD_SHARES[-2])
         for t, h in product(TEMPERATURES, HEALTHY_SHARES)
     ]
     best = max(tried, key=lambda rates: won(rates, False))
+    best = max((replace(best, mild=m) for m in MILD_SHARES), key=lambda rates: won(rates, False))
     if not all(split[True]):
         return best
     tried = [replace(best, temperature_bare=t) for t in TEMPERATURES]
@@ -163,7 +165,7 @@ def learn_shipped() -> str:
     rates = learn([cases(plain, True), cases(plain, False)], countable(runs))
     return (
         f"{len(runs)} runs: temperature {rates.temperature:g}, of bare logs "
-        f"{rates.temperature_bare:g}, healthy {rates.healthy:g}, "
+        f"{rates.temperature_bare:g}, healthy {rates.healthy:g}, mild {rates.mild:g}, "
         f"not counted: {', '.join(sorted(rates.silent)) or 'none'}; "
         f"written to {RATES.name}"
     )
@@ -208,6 +210,7 @@ def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:
         "temperature": rates.temperature,
         "temperature_bare": rates.temperature_bare,
         "healthy": rates.healthy,
+        "mild": rates.mild,
         "silent": sorted(rates.silent),
         "runs": len(cases),
         "in": rates.environments,

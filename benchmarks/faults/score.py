@@ -19,7 +19,6 @@ from benchmarks.faults import store
 from benchmarks.faults.admit import RESULTS, admitted
 from benchmarks.faults.store import Stored
 from benchmarks.faults.symptoms import (
-    SHORT,
     Case,
     as_sb3,
     cases,
@@ -29,7 +28,7 @@ from benchmarks.faults.symptoms import (
 )
 
 from dressage.diagnosis.diagnose import shipped_rates
-from dressage.diagnosis.infer import HEALTHY, Rates, posterior, ranking, tells
+from dressage.diagnosis.infer import HEALTHY, SHORT, Rates, posterior, ranking, tells, undertrained
 from dressage.diagnosis.look import median
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView
@@ -70,6 +69,7 @@ def answered(cases: Sequence[Case], rates: Rates) -> list[Answer]:
 
 
 def answer(case: Case, given: Mapping[str, float]) -> Answer:
+    given = undertrained(given) if case.not_done else given
     ranked = tuple(ranking(given))
     return Answer(case, ranked, given[ranked[0]], tells(given))
 

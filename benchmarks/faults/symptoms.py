@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,9 @@ import numpy as np
 from benchmarks.faults.accepted import accepted
 from benchmarks.faults.store import Stored
 
-from dressage.diagnosis.infer import BARE, HEALTHY, kind_of
+from dressage.diagnosis.diagnose import not_done
+from dressage.diagnosis.infer import BARE, HEALTHY, SHORT, kind_of
+from dressage.diagnosis.look import solved
 from dressage.diagnosis.possible import possible_causes
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Rule
@@ -18,7 +20,6 @@ from dressage.runs.metrics import BEFORE_OURS
 from dressage.runs.readers.sb3 import NAMES, configure
 from dressage.runs.view import RunView, Series
 
-SHORT = "budget-too-small"
 UNLOGGED = "unlogged"  # variants whose log tells what the environment paid, not what was learned
 VISIBLE_IN_SB3 = frozenset(metric.ours for metric in NAMES.table)
 # Settings that are logged as they are in force, and the level that each is shown at.
@@ -35,6 +36,7 @@ class Case:
     seen: frozenset[str]  # rules that could be looked for
     fired: frozenset[str]
     right: frozenset[str]
+    not_done: bool = False  # still rising, short of its task's threshold
 
     @property
     def family(self) -> str:
@@ -72,14 +74,18 @@ def case(stored: Stored, with_config: bool) -> Case:
     seen = frozenset(id for id, (could, _) in looked.items() if could)
     fired = frozenset(id for id, (_, found) in looked.items() if found is not None)
     possible = tuple(possible_causes(view))
-    return Case(stored.label, kind_of(view), possible, seen, fired, right(stored.label))
+    short = not_done(view, fired)
+    return Case(stored.label, kind_of(view), possible, seen, fired, right(stored), short)
 
 
-def right(label: Mapping[str, Any]) -> frozenset[str]:
-    """The answers that count as right."""
+def right(stored: Stored) -> frozenset[str]:
+    """The answers that count as right. Of a healthy run that ended short of its task's threshold
+    it may be said that it should go on."""
+    label, view = stored.label, stored.view
     if label["cause"]:
         return accepted(label["cause"], label["variant"])
-    return frozenset({HEALTHY, SHORT} if label.get("unfinished") else {HEALTHY})
+    unsolved = view.threshold is not None and not solved(view)
+    return frozenset({HEALTHY, SHORT} if label.get("unfinished") or unsolved else {HEALTHY})
 
 
 def _reads_levels(rule: Rule) -> bool:

@@ -19,16 +19,17 @@ from dressage.diagnosis.diagnose import RankedCause, diagnose
 from dressage.diagnosis.infer import (
     BARE,
     HEALTHY,
+    NEVER,
     OF_FAMILY,
     STRENGTH,
     Evidence,
     Rates,
     Seen,
     evidence,
-    likelihoods,
     posterior,
     ranking,
     tells,
+    undertrained,
     weighed,
 )
 from dressage.diagnosis.registry import all_rules
@@ -80,7 +81,7 @@ def test_bare_logs_have_rates_of_their_own_shrunk_to_their_family() -> None:
 def test_bare_logs_have_a_temperature_of_their_own() -> None:
     rates = Rates(temperature=1.0, temperature_bare=4.0)
     scores = {HEALTHY: -1.0, "lr-too-high": 3.0}
-    told = Evidence(scores, dict.fromkeys(scores, 0.0))
+    told = Evidence(scores, scores, dict.fromkeys(scores, 0.0))
     sure = weighed(told, "on-policy", rates)["lr-too-high"]
     assert weighed(told, "on-policy" + BARE, rates)["lr-too-high"] < sure
 
@@ -89,9 +90,8 @@ def test_what_is_read_off_the_settings_is_not_tempered() -> None:
     rates = Rates(temperature=4.0)
     rules = [all_rules()[id] for id in ("CFG004", "OPT001")]
     told = evidence(rules, {"CFG004"}, ["lr-too-high"], "on-policy", rates)
-    assert told.settings["lr-too-high"] == pytest.approx(
-        likelihoods(rules[:1], {"CFG004"}, ["lr-too-high"], "on-policy", rates)["lr-too-high"]
-    )
+    alone = evidence(rules[:1], {"CFG004"}, ["lr-too-high"], "on-policy", rates)
+    assert told.settings == alone.settings and not any(alone.symptoms.values())
     chances = weighed(told, "on-policy", rates)
     apart = {c: told.symptoms[c] / 4.0 + told.settings[c] + math.log(0.5) for c in told.symptoms}
     sizes = {c: math.exp(value) for c, value in apart.items()}
@@ -110,7 +110,7 @@ def test_before_anything_is_seen_what_hurts_more_environments_of_a_family_is_lik
     counts = {"lr-too-high": {"on-policy": 8.0}, "gamma-too-low": {"value-based": 8.0}}
     rates = Rates(counts)
     scores = {"healthy": 0.0, "lr-too-high": 0.0, "gamma-too-low": 0.0, "reward-noise": 0.0}
-    told = Evidence(scores, scores)
+    told = Evidence(scores, scores, scores)
     chances = weighed(told, "on-policy", rates)
     assert chances["lr-too-high"] == pytest.approx(3.0 * chances["gamma-too-low"])
     assert chances["gamma-too-low"] == pytest.approx(10.0 * chances["reward-noise"])
@@ -132,16 +132,47 @@ def test_a_cause_is_as_likely_as_its_ways_to_show_are_on_average() -> None:
     everywhere = {"reward-noise": {"on-policy": 40.0}, "reward-noise.hidden": {"on-policy": 40.0}}
     always, never = {"reward-noise.hidden": {"on-policy": 40.0}}, Seen()
     rates = Rates(everywhere, {"OPT001": Seen(always), "OPT003": Seen(always)})
-    both = likelihoods(rules, {"OPT001", "OPT003"}, ["reward-noise"], "on-policy", rates)
-    hidden = 1.0
-    for rule in rules:
-        overall = (40 + 2 * rule.elsewhere) / 42
-        hidden *= (40 + 4 * overall) / 44
-    assert math.exp(both["reward-noise"]) == pytest.approx(hidden / 2, rel=1e-3)
-    assert set(both) == {HEALTHY, "reward-noise"}
+    told = evidence(rules, {"OPT001", "OPT003"}, ["reward-noise"], "on-policy", rates)
+    assert set(told.symptoms) == {HEALTHY, "reward-noise", "reward-noise.hidden"}
+    sizes = {way: math.exp(score) for way, score in told.symptoms.items()}
+    mean = (sizes["reward-noise"] + sizes["reward-noise.hidden"]) / 2
+    chances = weighed(told, "on-policy", rates)
+    assert chances["reward-noise"] == pytest.approx(mean / (mean + sizes[HEALTHY]))
     flat = Rates({"reward-noise": {"on-policy": 80.0}}, {"OPT001": never, "OPT003": never})
-    alone = likelihoods(rules, {"OPT001", "OPT003"}, ["reward-noise"], "on-policy", flat)
-    assert alone["reward-noise"] < both["reward-noise"]
+    alone = posterior(rules, {"OPT001", "OPT003"}, ["reward-noise"], "on-policy", flat)
+    assert alone["reward-noise"] < chances["reward-noise"]
+
+
+def test_a_cause_may_show_by_its_own_symptoms_alone() -> None:
+    """A counter that is not reset, in a run that learns nevertheless: rules that expect a failure
+    stay quiet, and the one that names the cause has fired."""
+    ids, cause = ("ENV007", "PRO001", "PRO004"), "env-not-reset"
+    rules = [all_rules()[id] for id in ids]
+    everywhere = {cause: {"on-policy": 100.0}, HEALTHY: {"on-policy": 100.0}}
+    fails = Seen({cause: {"on-policy": 100.0}})
+    rates = Rates(everywhere, dict.fromkeys(ids, fails))
+    told = evidence(rules, {"ENV007"}, [cause], "on-policy", rates)
+    assert told.mild[cause] > told.symptoms[cause]
+    assert told.mild[HEALTHY] == told.symptoms[HEALTHY]
+    given = [
+        weighed(told, "on-policy", dataclasses.replace(rates, mild=mild)) for mild in (0.0, 0.3)
+    ]
+    assert given[0][HEALTHY] > 0.5 > given[1][HEALTHY]
+    nothing = evidence(rules, (), [cause], "on-policy", rates)
+    assert weighed(nothing, "on-policy", dataclasses.replace(rates, mild=0.3))[HEALTHY] > 0.9
+
+
+def test_what_only_named_causes_can_show_rules_out_all_else() -> None:
+    rule = all_rules()["DAT015"]
+    often = {cause: {"value-based": 20.0} for cause in ("replay-corrupted", "lr-too-high", HEALTHY)}
+    rates = Rates(often, {"DAT015": Seen(often)})  # whatever was counted
+    assert rates.chance(rule, "replay-corrupted", "value-based") > 0.9
+    for cause in ("lr-too-high", HEALTHY):
+        assert rates.chance(rule, cause, "value-based") == NEVER
+    chances = posterior(
+        [rule], {"DAT015"}, ["replay-corrupted", "lr-too-high"], "value-based", rates
+    )
+    assert chances["replay-corrupted"] > 0.999
 
 
 def test_a_family_in_which_a_rule_fires_is_judged_by_itself() -> None:
@@ -213,7 +244,6 @@ def test_a_setting_far_outside_its_range_is_mended_beside_the_likeliest_cause() 
         "final-epsilon-too-high",
     ]
     assert diagnosis._to_mend("faulty", ranked, {}, {"EXP009"}) == ["lr-too-high"]
-    assert diagnosis._to_mend("undertrained", [], ids, set()) == ["budget-too-small"]
     assert not diagnosis._to_mend("healthy", [], ids, {"EXP009"})
 
 
@@ -223,7 +253,11 @@ def test_without_a_fault_in_its_log_a_run_far_from_its_threshold_is_not_healthy(
     def verdict(returns: npt.NDArray[np.float64], found: set[str]) -> str:
         series = {"train/roll/ep_rew_mean": Series(steps, returns)}
         run = RunView(Path("x"), "x", "sb3", "ppo", series=series, env_steps=30_000, threshold=475)
-        return diagnosis._verdict([run], {HEALTHY: 0.9, "obs-stale": 0.1}, found)
+        chances = {HEALTHY: 0.9, "obs-stale": 0.1}
+        if diagnosis.not_done(run, found):
+            chances = undertrained(chances)
+            assert chances == {"budget-too-small": 0.9, "obs-stale": 0.1, HEALTHY: 0.0}
+        return diagnosis._verdict([run], chances, found)
 
     low, high = np.full(60, 20.0), np.full(60, 490.0)
     assert verdict(low, {"PRO009"}) == "cannot_tell"

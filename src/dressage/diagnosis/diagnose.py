@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from dressage.diagnosis.analyses.reach import OTHER_REWARD
-from dressage.diagnosis.infer import HEALTHY, Rates, kind_of, posterior, ranking, separating, tells
+from dressage.diagnosis.infer import (
+    HEALTHY,
+    SHORT,
+    Rates,
+    kind_of,
+    posterior,
+    ranking,
+    separating,
+    tells,
+    undertrained,
+)
 from dressage.diagnosis.look import FEWEST, median, part, returns, solved, thin
 from dressage.diagnosis.possible import possible_causes
 from dressage.diagnosis.prescriptions import MOST, Prescription, prescribe, tuned
@@ -25,7 +35,6 @@ from dressage.runs.view import RunView
 
 Verdict = Literal["healthy", "undertrained", "faulty", "cannot_tell"]
 STILL_RISING, FAR_FROM_SOLVED = "PRO002", "PRO009"  # rules that bear on the verdict by themselves
-BUDGET = "budget-too-small"
 ASKED = 0.1  # share of the first cause's probability, below which no change is asked for
 SHOWN = 0.02  # probability below which a cause is not named
 LEAST = 0.003  # probability that a log leaves a cause of which a probe speaks
@@ -164,7 +173,14 @@ def look_at(run: RunView, rates: Rates) -> Looked:
         if found is not None:
             findings[rule.id] = found
     chances = posterior(seen, findings, possible_causes(run), kind_of(run), rates)
+    if not_done(run, findings):
+        chances = undertrained(chances)
     return Looked(seen, findings, chances, failed)
+
+
+def not_done(run: RunView, findings: Collection[str]) -> bool:
+    """Whether the run was still rising when it ended, short of its task's threshold."""
+    return STILL_RISING in findings and run.threshold is not None and not solved(run)
 
 
 def pooled(chances: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -225,13 +241,11 @@ def _verdict(
     if not tells(chances):
         return "cannot_tell"
     if leader != HEALTHY:
-        return "undertrained" if leader == BUDGET else "faulty"
+        return "undertrained" if leader == SHORT else "faulty"
     if not any(len(part(returns(run))) >= FEWEST for run in runs):
         return "cannot_tell"
     # Without a fault in the log a run that is far from its task's threshold is still not done.
     unsolved = any(run.threshold is not None for run in runs) and not any(map(solved, runs))
-    if unsolved and STILL_RISING in findings:
-        return "undertrained"
     return "cannot_tell" if unsolved and FAR_FROM_SOLVED in findings else "healthy"
 
 
@@ -320,7 +334,7 @@ def _to_mend(
     if verdict == "healthy":
         return []
     if not ranked:
-        return [BUDGET] if verdict == "undertrained" else []
+        return []
     likely = [one.id for one in ranked if one.probability >= ASKED * ranked[0].probability]
     outside = [
         max((cause for cause in rule.expected if cause != HEALTHY), key=rule.expected.__getitem__)

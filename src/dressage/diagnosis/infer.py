@@ -15,7 +15,8 @@ such algorithms.
 
 A cause may show in more ways than one: a reward of the wrong sign, in the log or hidden from it by
 a wrapper outside of what logs. Each way has rates of its own, and the cause is as likely as its
-ways are on average; rates over both together would fit neither.
+ways are on average; rates over both together would fit neither. And any cause may do little harm:
+in a share of runs it shows by its own symptoms alone, and all else looks as in a healthy run.
 
 Logs without gradient norms are *bare*: what most libraries write. Rows are fewer there and means
 are taken otherwise, so their rates are counted apart and shrunk to those of all logs, and as little
@@ -25,7 +26,7 @@ tells causes apart they have a temperature of their own.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ from dressage.diagnosis.rule import GRADIENTS, Rule
 from dressage.runs.uses import first_of
 from dressage.runs.view import RunView
 
-HEALTHY = "healthy"
+HEALTHY, SHORT = "healthy", "budget-too-small"
 STRENGTH = 8.0  # environments that a rule's own expectation counts as
 OTHER_WAY = 2.0  # the same of another way to show, of which rules expect little
 OF_ALL = 4.0  # of one family of algorithms: that the rate over all families counts as
@@ -43,6 +44,7 @@ BARE = ", bare"  # behind a family: its logs without gradient norms
 FALSE_ALARM = 0.02  # how often a rule is expected to fire on a healthy run
 RAREST = 1e-3  # the smallest chance of a symptom; few environments were seen
 RAREST_SETTING = 1e-4  # of a setting far outside its range, which is hardly ever healthy
+NEVER = 1e-5  # of what only the causes that a rule names can show
 QUIET = 0.4  # below a half: few metrics (SB3 logs few) leave healthy runs in some doubt
 SCARCE = 0.25  # below, nothing is called healthy, however many faults share the rest
 UNSURE = 0.15  # below, the first of many causes is a guess, and seldom right
@@ -72,6 +74,7 @@ class Rates:
     temperature: float = 1.0
     temperature_bare: float = 1.0
     healthy: float = 0.5  # share of runs, before anything is seen, without a fault
+    mild: float = 0.0  # of faulty ones, that show by the symptoms of their cause alone
 
     def counted(self, rule: str, cause: str) -> tuple[Mapping[str, float], dict[str, float]]:
         """By family: environments of a cause in which a rule fired, and where it could be seen."""
@@ -94,6 +97,8 @@ class Rates:
         does so at a high rate), and nobody else's runs do."""
         named, _, other_way = cause.partition(".")
         expected = rule.expected.get(named, FALSE_ALARM if cause == HEALTHY else rule.elsewhere)
+        if rule.proof and (cause == HEALTHY or named not in rule.expected):
+            return NEVER
         if rule.arithmetic and named not in rule.expected:
             return expected
         fired, seen = self.counted(rule.id, cause)
@@ -122,7 +127,7 @@ class Rates:
         once."""
         known = self._logs.get((rule.id, way, kind))
         if known is None:
-            least = RAREST_SETTING if rule.arithmetic else RAREST
+            least = NEVER if rule.proof else RAREST_SETTING if rule.arithmetic else RAREST
             known = self._logs[rule.id, way, kind] = _logs(self.chance(rule, way, kind), least)
         return known
 
@@ -154,6 +159,7 @@ class Rates:
             float(data["temperature"]),
             float(data["temperature_bare"]),
             float(data["healthy"]),
+            float(data["mild"]),
         )
 
 
@@ -174,17 +180,18 @@ def _logs(chance: float, least: float) -> tuple[float, float]:
 
 
 class Evidence(NamedTuple):
-    """ln P(what was seen | cause), by cause: of rules that look for symptoms, and of those of
-    arithmetic, which read settings and repeat no symptom."""
+    """ln P(what was seen | cause), by the ways in which causes show: of rules that look for
+    symptoms; of the same if a cause shows by its own alone; and of rules of arithmetic, which read
+    settings and repeat no symptom."""
 
     symptoms: Mapping[str, float]
+    mild: Mapping[str, float]
     settings: Mapping[str, float]
 
     def less(self, other: Evidence) -> Evidence:
         """Without what another part of it says."""
         return Evidence(
-            {cause: score - other.symptoms[cause] for cause, score in self.symptoms.items()},
-            {cause: score - other.settings[cause] for cause, score in self.settings.items()},
+            *({way: n - b[way] for way, n in a.items()} for a, b in zip(self, other, strict=True))
         )
 
 
@@ -196,38 +203,30 @@ def evidence(
     rates: Rates,
 ) -> Evidence:
     """What the rules that could see a run say of every cause that it can have, and of `HEALTHY`."""
-    rules, possible = list(rules), list(possible)
-    symptoms = [rule for rule in rules if not rule.arithmetic]
-    settings = [rule for rule in rules if rule.arithmetic]
-    return Evidence(
-        likelihoods(symptoms, fired, possible, kind, rates),
-        likelihoods(settings, fired, possible, kind, rates),
-    )
-
-
-def likelihoods(
-    rules: Iterable[Rule],
-    fired: Collection[str],
-    possible: Iterable[str],
-    kind: str,
-    rates: Rates,
-) -> dict[str, float]:
-    """ln P(what was seen | cause) for every cause that the run can have, and for `HEALTHY`."""
-    ways = {cause: rates.ways(cause) for cause in (HEALTHY, *possible)}
-    scores = {way: 0.0 for those in ways.values() for way in those}
+    ways = {way: way.partition(".")[0] for c in (HEALTHY, *possible) for way in rates.ways(c)}
+    symptoms, mild, settings = (dict.fromkeys(ways, 0.0) for _ in range(3))
     for rule in rules:
         if rule.id in rates.silent:
             continue
         quiet = rule.id not in fired
-        for way in scores:
-            scores[way] += rates.logs(rule, way, kind)[quiet]
-    return {cause: _mean([scores[way] for way in those]) for cause, those in ways.items()}
+        if rule.arithmetic:
+            for way in ways:
+                settings[way] += rates.logs(rule, way, kind)[quiet]
+            continue
+        usual = rates.logs(rule, HEALTHY, kind)[quiet]
+        for way, cause in ways.items():
+            told = rates.logs(rule, way, kind)[quiet]
+            symptoms[way] += told
+            mild[way] += told if rule.tells_of(cause) else usual
+    return Evidence(symptoms, mild, settings)
 
 
-def _mean(logs: list[float]) -> float:
+def _mean(logs: list[float], weights: Sequence[float] = ()) -> float:
     """The logarithm of the mean of what these are logarithms of."""
     highest = max(logs)
-    return highest + math.log(sum(math.exp(one - highest) for one in logs) / len(logs))
+    weights = weights or [1.0 / len(logs)] * len(logs)
+    shares = (w * math.exp(one - highest) for one, w in zip(logs, weights, strict=True))
+    return highest + math.log(sum(shares))
 
 
 def posterior(
@@ -247,21 +246,31 @@ def posterior(
 def weighed(told: Evidence, kind: str, rates: Rates) -> dict[str, float]:
     """Likelihoods, those of symptoms tempered, times the priors, made to sum to one, largest
     first."""
-    causes = list(told.symptoms)
-    weights = {cause: rates.weight(cause, kind) for cause in causes if cause != HEALTHY}
+    temperature = rates.temperature_bare if kind.endswith(BARE) else rates.temperature
+    by_cause: dict[str, list[float]] = {}
+    for way, symptoms in told.symptoms.items():
+        if way != HEALTHY and rates.mild:
+            symptoms = _mean([symptoms, told.mild[way]], (1.0 - rates.mild, rates.mild))
+        score = symptoms / temperature + told.settings[way]
+        by_cause.setdefault(way.partition(".")[0], []).append(score)
+    weights = {cause: rates.weight(cause, kind) for cause in by_cause if cause != HEALTHY}
     total = sum(weights.values())
     prior = {HEALTHY: rates.healthy} | {
         cause: (1.0 - rates.healthy) * weight / total for cause, weight in weights.items()
     }
-    temperature = rates.temperature_bare if kind.endswith(BARE) else rates.temperature
-    logs = {
-        c: math.log(prior[c]) + told.symptoms[c] / temperature + told.settings[c] for c in causes
-    }
+    logs = {cause: math.log(prior[cause]) + _mean(scores) for cause, scores in by_cause.items()}
     highest = max(logs.values())
     shares = {cause: math.exp(value - highest) for cause, value in logs.items()}
     total = sum(shares.values())
     ranked = sorted(shares.items(), key=lambda item: -item[1])
     return {cause: share / total for cause, share in ranked}
+
+
+def undertrained(chances: Mapping[str, float]) -> dict[str, float]:
+    """Of a run that has not solved its task and was still rising: what would be a healthy run has
+    too small a budget."""
+    moved = {SHORT: chances.get(SHORT, 0.0) + chances[HEALTHY], HEALTHY: 0.0}
+    return dict(sorted({**chances, **moved}.items(), key=lambda item: -item[1]))
 
 
 def ranking(chances: Mapping[str, float]) -> list[str]:

@@ -71,6 +71,9 @@ class Rule(ABC):
     elsewhere: ClassVar[float] = 0.05
     # It reads a setting or a count, not how training went; all rules of configuration do.
     arithmetic: ClassVar[bool] = False
+    # It compares two numbers that can only differ through a cause that it names: neither a healthy
+    # run nor any other fault shows it.
+    proof: ClassVar[bool] = False
     sign: ClassVar[bool] = False  # of health: counted, and not shown among symptoms
     # Looked for only in logs without gradient norms, as most libraries write them: what it tells,
     # those and what is logged with them tell better.
@@ -100,6 +103,10 @@ class Rule(ABC):
             and all(run.config.get(name) is not None for name in self.settings)
             and (not self.either or any(_known(name, run) for name in self.either))
         )
+
+    def tells_of(self, cause: str) -> bool:
+        """Whether this is a symptom of the cause's own, not one of a run that fails somehow."""
+        return cause in self.expected and self.family != "progress" and not self.sign
 
     def bound(self, name: str) -> float:
         return self.thresholds[name].value

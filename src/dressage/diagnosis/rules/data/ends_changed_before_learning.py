@@ -38,6 +38,7 @@ class EndsChangedBeforeLearning(Rule):
     needs = ("train/metrics/ends_kept",)
     thresholds = {"kept": Threshold(0.99, "by construction")}
     elsewhere = 0.001
+    proof = True
     expected = {
         "terminal-not-stored": 0.9,
         "autoreset-leak": 0.9,

@@ -39,6 +39,7 @@ class StepsChangedBeforeLearning(Rule):
     needs = ("train/metrics/steps_kept",)
     thresholds = {"kept": Threshold(0.99, "by construction")}
     elsewhere = 0.001
+    proof = True
     expected = {
         "replay-corrupted": 0.9,
         "obs-stale": 0.1,

@@ -37,6 +37,7 @@ class AdvantagesOfTheWrongSign(Rule):
     families = ("on-policy",)
     thresholds = {"fit": Threshold(-0.25, "by construction")}
     elsewhere = 0.001
+    proof = True
     expected = {
         "policy-loss-sign": 0.9,
         "healthy": 0.001,

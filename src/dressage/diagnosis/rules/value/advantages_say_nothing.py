@@ -41,6 +41,7 @@ class AdvantagesSayNothing(Rule):
         "fit": Threshold(0.5, "by construction"),
     }
     elsewhere = 0.001
+    proof = True
     expected = {
         "dead-policy-gradient": 0.6,
         "shape-broadcast": 0.7,

@@ -41,6 +41,7 @@ class ReturnsDoNotFollowRewards(Rule):
     families = ("on-policy",)
     thresholds = {"error": Threshold(0.05, "by construction")}
     elsewhere = 0.001
+    proof = True
     expected = {
         "returns-misaligned": 0.9,
         "shape-broadcast": 0.4,

@@ -14,9 +14,11 @@ from dressage.core.audit import (
     ADVANTAGES_FIT,
     ENDS_KEPT,
     KEPT,
+    MOVED,
     RETURNS_ERROR,
     advantage_metrics,
     kept_metrics,
+    moved_metrics,
 )
 from dressage.core.steps import Steps
 from dressage.core.summaries import column_metrics
@@ -177,6 +179,65 @@ def test_a_run_is_checked_on_either_engine(engine: str, tmp_path: Path) -> None:
     assert np.isfinite(fit).sum() >= 5, "six looks, two of which may share a row"
     assert np.nanmin(kept) == np.nanmin(ends) == 1.0
     assert np.nanmin(fit) > 1.0 - 1e-6 and np.nanmax(error) < 1e-4
+
+
+def test_arrays_that_move_are_counted_by_chunk() -> None:
+    before = {"policy": [np.zeros(3), np.ones((2, 2))], "value": [np.zeros(1)], "alpha": []}
+    after = {"policy": [np.array([0.0, 1e-9, 0.0]), np.ones((2, 2))], "value": [np.zeros(1)]}
+    norms = {f"train/metrics/grad_norm/{name}": 1.0 for name in ("policy", "total")}
+    assert moved_metrics(before, after, norms) == {f"{MOVED}policy": 0.5}
+    assert moved_metrics(before, after, {}) == {}, "no update was made"
+
+
+OFF_POLICY = {"learning_starts": 200, "env_steps": 1000, "batch_size": 32}
+MOVING: dict[str, dict[str, Any]] = {
+    "ppo": {"env": "CartPole-v1", "env_steps": 2048, "n_envs": 4, "n_steps": 64},
+    "dqn": {"env": "CartPole-v1", **OFF_POLICY},
+    "sac": {"env": "Pendulum-v1", **OFF_POLICY},
+}
+CHUNKS = {"ppo": {"policy", "value"}, "dqn": {"q"}, "sac": {"actor", "alpha", "critic"}}
+
+
+@pytest.mark.parametrize("algo", MOVING)
+@pytest.mark.parametrize("engine", ["native", "torch"])
+def test_all_layers_move_on_either_engine(engine: str, algo: str, tmp_path: Path) -> None:
+    run = dressage.train(
+        **MOVING[algo], algo=algo, preset=False, net_arch=[16, 16], engine=engine, runs=tmp_path,
+        final_eval_episodes=1,
+    )  # fmt: skip
+    moved = {k.removeprefix(MOVED): v for k, v in run.metrics().items() if k.startswith(MOVED)}
+    assert moved.keys() == CHUNKS[algo]
+    for name, cells in moved.items():
+        known = cells[np.isfinite(cells)]
+        assert len(known) >= 4 and (known == 1.0).all(), name
+
+
+FROZEN = """
+from dressage.algos import ppo
+from dressage.algos.ppo import *
+
+def init(task, cfg):
+    learner = ppo.init(task, cfg)
+    torso = learner.nets["actor_critic"].policy["torso"]
+    layer = next(m for m in torso.modules() if type(m).__name__ == "Linear")
+    layer.requires_grad_(False)
+    return learner
+"""
+
+
+def test_a_layer_that_is_frozen_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "frozen_layer.py").write_text(FROZEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    run = dressage.train(
+        "CartPole-v1", algo="frozen_layer", preset=False, env_steps=4096, n_envs=4, n_steps=64,
+        runs=tmp_path,
+    )  # fmt: skip
+    found = run.metrics()
+    policy, value = found[f"{MOVED}policy"], found[f"{MOVED}value"]
+    assert np.nanmax(policy) == np.nanmin(policy) == pytest.approx(4 / 6), "a weight and a bias"
+    assert np.nanmin(value) == 1.0
+    (report,) = dressage.diagnose(run)
+    assert "OPT049" in {symptom.rule for symptom in report.diagnosis.symptoms}
 
 
 def test_an_algorithm_of_ones_own_with_a_wrong_sign_is_named(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dressage
 from dressage.core import recorder as recording
 from dressage.core.collector import Episode
 from dressage.core.recorder import Recorder
@@ -135,3 +136,16 @@ def test_phases_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         later = recorder.write_row(lead(8))
         assert later["sys/time/record"] == 0.25, "the time of writing a row is in the next"
         assert later["sys/time/update"] == 0.0
+
+
+@pytest.mark.parametrize("backend", ["inline", "process"])
+def test_how_busy_workers_are_is_recorded_where_there_are_any(backend: str, tmp_path: Path) -> None:
+    run = dressage.train(
+        "CartPole-v1", algo="ppo", preset=False, env_steps=512, n_envs=2, n_steps=64,
+        backend=backend, eval_every=0, final_eval_episodes=1, runs=tmp_path,
+    )  # fmt: skip
+    found = run.metrics().get("sys/workers_busy")
+    if backend == "inline":
+        assert found is None
+    else:
+        assert found is not None and ((found > 0.0) & (found < 1.0)).all()

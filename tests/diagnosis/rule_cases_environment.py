@@ -182,6 +182,7 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(action_effect=np.where(STEPS < 2500, 0.05, 0.9)),
         view(action_effect=np.where(STEPS < 2500, 0.9, 0.05)),
     ),
+    "ENV051": (view(reward_late=0.5), view(reward_late=0.02)),
     "ENV044": (
         view(action_effect=0.02, action_effect_late=0.05, history_gain=0.0),
         view(action_effect=0.02, action_effect_late=0.95, history_gain=0.0),

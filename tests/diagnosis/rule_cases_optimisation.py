@@ -21,6 +21,7 @@ from rule_views import (
 
 from dressage.runs.view import RunView
 
+MOVED = "train/metrics/layers_moved/"
 CASES: dict[str, tuple[RunView, RunView]] = {
     "OPT001": (
         view(kl_divergence=0.2, ep_rew_mean=FLAT),
@@ -170,5 +171,9 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "OPT048": (
         view(kl_divergence=2e-4),
         view(kl_divergence=np.where(STEPS < 20_000, 2e-3, 2e-4)),
+    ),
+    "OPT049": (
+        view(**{f"{MOVED}policy": np.full(T, 4 / 6), f"{MOVED}value": np.ones(T)}),
+        view(**{f"{MOVED}policy": np.zeros(T), f"{MOVED}value": np.where(STEPS < 50_000, 0.5, 1)}),
     ),
 }

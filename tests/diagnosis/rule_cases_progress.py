@@ -169,6 +169,7 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view({"backend": "process"}, **{"sys/time/collect": 0.1}),
         view({"backend": "process"}, **{"sys/time/collect": 10.0}),
     ),
+    "MAC033": (view(workers_busy=0.3), view(workers_busy=1.4)),
     "MAC032": (
         view(**{"val/roll/ep_len_mean": 500.0, "val/roll/episodes": np.full(T, 20.0)}),
         view(**{"val/roll/ep_len_mean": 50.0, "val/roll/episodes": np.full(T, 20.0)}),

@@ -99,6 +99,12 @@ class Hybrid(gym.Env):
         return self._observe(), float(action["force"][1]), False, self.t >= 15, {}
 
 
+class Slow(Walk):
+    def step(self, action: int) -> Any:
+        time.sleep(0.002)
+        return super().step(action)
+
+
 class Dies(Walk):
     def step(self, action: int) -> Any:
         os._exit(7)

@@ -138,3 +138,23 @@ def test_figures_are_those_of_plain_least_squares() -> None:
     assert found["action_effect"] == pytest.approx(share(state, acted, 256), abs=1e-6)
     gain = share(acted, remembered, 256) * acted[0] / (256 * change.var())
     assert found["history_gain"] == pytest.approx(gain, abs=1e-6)
+
+
+@pytest.mark.parametrize("delay", [1, 8, 20])
+def test_rewards_that_are_paid_late(delay: int) -> None:
+    obs, action, _, ended = oscillator(steps=201)
+    reward = 0.2 * obs[..., 0] - 0.1 * obs[..., 1] + 2.0 * action[..., 0]
+    assert dynamics(obs, action, reward, ended)["reward_late"] <= 0.05
+    late = dynamics(obs, action, np.roll(reward, delay, axis=0), ended)["reward_late"]
+    assert 0.3 < late <= 1.0
+    noise = RNG.normal(size=reward.shape)
+    assert abs(dynamics(obs, action, noise, ended)["reward_late"]) < 0.12
+
+
+def test_a_late_reward_of_another_episode_does_not_count() -> None:
+    parts = [oscillator(steps=10) for _ in range(40)]
+    obs, action, _, ended = (np.concatenate(x) for x in zip(*parts, strict=True))
+    ended[9::10] = True
+    reward = np.roll(action[..., 0], 10, axis=0)  # of the same place in the episode before
+    assert dynamics(obs, action, reward, ended)["reward_late"] < 0.1
+    assert dynamics(obs, action, reward, np.zeros_like(ended))["reward_late"] > 0.9

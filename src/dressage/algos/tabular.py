@@ -122,6 +122,10 @@ class Table:
     def training(self, seed: int) -> Iterator[None]:
         yield
 
+    def trained(self) -> dict[str, list[npt.NDArray[Any]]]:
+        """A table has no layers."""
+        return {}
+
     def weights(self) -> dict[str, npt.NDArray[Any]]:
         return {"q": self.q, "visits": self.visits}
 

@@ -2,11 +2,12 @@
 
 An algorithm of one's own may lose ends of episodes, mix up successors, shift returns or turn the
 advantage's sign round, and train on without an error. These figures are exact where nothing is
-wrong: 1, 1, 1 and 0 (but for rounding). A few times a run, in well under a millisecond each.
+wrong: 1, 1, 1, 0 (but for rounding) and 1. A few times a run, in well under a millisecond each.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ Flags = npt.NDArray[np.bool_]
 KEPT, ENDS_KEPT = "train/metrics/steps_kept", "train/metrics/ends_kept"
 ADVANTAGES_FIT = "train/metrics/advantages_fit"
 RETURNS_ERROR = "train/metrics/returns_error"
+MOVED, STEPPED = "train/metrics/layers_moved/", "train/metrics/grad_norm/"  # and a chunk's name
 ROUNDING = 1e-3  # of the returns' deviation: smaller rewards are lost in its float32
 
 
@@ -71,6 +73,23 @@ def advantage_metrics(learned: Steps, cfg: Any) -> dict[str, float]:
         if error.size and size > 0.0:
             found[RETURNS_ERROR] = _size(error) / size
     return {name: number for name, number in found.items() if np.isfinite(number)}
+
+
+def moved_metrics(
+    before: Mapping[str, Sequence[Floats]],
+    after: Mapping[str, Sequence[Floats]],
+    updated: Mapping[str, float],
+) -> dict[str, float]:
+    """Of the weights of each chunk before and after an iteration's updates, array by array: the
+    share of arrays in which any number is another. Of a chunk that no update stepped nothing:
+    `updated`, the metrics of the updates, has no norm of its gradient."""
+    return {
+        f"{MOVED}{chunk}": float(
+            np.mean([(a != b).any() for a, b in zip(old, after[chunk], strict=True)])
+        )
+        for chunk, old in before.items()
+        if old and f"{STEPPED}{chunk}" in updated
+    }
 
 
 def _size(x: Floats) -> float:

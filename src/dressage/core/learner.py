@@ -14,6 +14,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dressage.core.inspection import watched_units, weight_metrics
 from dressage.core.optimizers import make_optimizer
@@ -240,6 +241,15 @@ class Learner:
         return torch.autocast(self.device.partition(":")[0], dtype=dtype)
 
     # -- state -----------------------------------------------------------------------------------
+
+    def trained(self) -> dict[str, list[npt.NDArray[Any]]]:
+        """Copies of what the optimizers step, by chunk: a layer's weight is one array, its bias
+        another."""
+        return {
+            name: [p.detach().cpu().numpy().copy() for p in module.parameters()]
+            for group in self.groups.values()
+            for name, module in group.modules.items()
+        }
 
     def weights(self) -> Arrays:
         """Parameters and buffers of every network, by name."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dressage.core.algorithm import Algorithm
-from dressage.core.audit import advantage_metrics, kept_metrics
+from dressage.core.audit import advantage_metrics, kept_metrics, moved_metrics
 from dressage.core.collector import Acted, Collector
 from dressage.core.config import RunConfig
 from dressage.core.evaluate import Evaluation, evaluate
@@ -174,6 +174,8 @@ class Trainer:
         )
         self._looks = not clock.iterations or _crossed(clock.env_steps, ahead, self.look_every)
         updates_before = learner.updates
+        with recorder.timed("record"):
+            weights_before = learner.trained() if self._looks else {}
         if self.whole_iteration is not None:
             rolled, updated = self.whole_iteration(cfg, recorder.seconds, self.rounds)
             if self._looks:  # C learns from the very arrays that it collects into
@@ -189,6 +191,7 @@ class Trainer:
                 recent = self.memory.newest(DYNAMICS_STEPS // self.collector.n_envs + 1)
                 rolled |= dynamics_metrics(recent, self.collector.batch.action_codec)
                 rolled |= column_metrics(recent) | advantage_metrics(recent, cfg)
+                rolled |= moved_metrics(weights_before, learner.trained(), updated)
             clock.iterations += 1
             self._guard(updated, learner.updates - updates_before)
             recorder.add_episodes(self.collector.take_episodes())
@@ -255,6 +258,8 @@ class Trainer:
 
     def _write_row(self) -> None:
         with self.recorder.timed("record"):
+            if (busy := self.collector.batch.workers_busy()) is not None:
+                self.recorder.add({"sys/workers_busy": busy})
             row = self.recorder.write_row(
                 {
                     "env_steps": self.clock.env_steps,

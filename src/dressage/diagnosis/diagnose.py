@@ -264,7 +264,7 @@ def _ranked(
         if rival is not None and probability < CLOSE * rival[1] and rival[1] < CLOSE * probability:
             hidden = [rule for rule in all_rules().values() if rule not in seen]
             separates = [
-                f"{rule.name} ({', '.join(rule.needs or rule.settings)})"
+                rule.name + (f" ({', '.join(looks_at)})" if (looks_at := rule.looks_at) else "")
                 for rule, _ in separating((id, rival[0]), hidden, kind_of(run), shipped_rates())[:3]
                 if run.family in rule.families
             ]
@@ -284,7 +284,7 @@ def _probes_to_run(run: RunView, causes: tuple[str, str]) -> list[str]:
     ours = run.library == "dressage"
     possible = [probe for probe in separating_probes(causes) if ours or not probe.trains]
     option = "--probe" if ours else f"--probe --env {run.env or 'ENV'}"
-    return [f"`{option}`, which asks: {probe.asks}" for probe in possible[:1]]
+    return [f"`{option}`, which asks “{probe.asks}”" for probe in possible[:1]]
 
 
 def _speaks_for(cause: str, findings: Mapping[str, Finding], kind: str) -> list[str]:

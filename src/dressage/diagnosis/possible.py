@@ -156,8 +156,8 @@ def _ruled_out(cause: str, run: RunView) -> bool:
         case "value-clip-too-tight":  # SB3 logs the range if there is one
             logged = run["train/loss/value"] and not run["train/hp/clip_range_vf"]
             return run.library == "sb3" and bool(logged)
-        case "hardware-underused":  # or is the environment slow? Only settings tell
-            return not run.config
+        case "hardware-underused":  # or is the environment slow? Settings tell, and idle workers
+            return not run.config and not run["sys/workers_busy"]
         case "returns-misaligned":  # worked out a second time, and the same
             return median(run["train/metrics/returns_error"]) < WORKED_OUT
         case "value-lr-mismatch":

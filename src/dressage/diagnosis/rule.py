@@ -104,6 +104,11 @@ class Rule(ABC):
             and (not self.either or any(_known(name, run) for name in self.either))
         )
 
+    @property
+    def looks_at(self) -> tuple[str, ...]:
+        """The metrics or settings that it takes."""
+        return self.needs or self.settings or self.either
+
     def tells_of(self, cause: str) -> bool:
         """Whether this is a symptom of the cause's own, not one of a run that fails somehow."""
         return cause in self.expected and self.family != "progress" and not self.sign

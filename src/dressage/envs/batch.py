@@ -140,6 +140,11 @@ class EnvBatch(ABC):
             f"backend={self.backend} has no single environment to ask: use backend=inline."
         )
 
+    def workers_busy(self) -> float | None:
+        """How many worker processes were in a step or a reset, on average over the time they were
+        waited for since this was last asked; None without workers."""
+        return None
+
     def __enter__(self) -> EnvBatch:
         return self
 

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -76,6 +77,9 @@ class ProcessBatch(EnvBatch):
         words = recipe_json(recipe)
         self.recipe, self.n_envs = recipe, n_envs
         self._single: Any = None
+        # Since `workers_busy` was last asked: seconds of all workers in steps and resets, and of
+        # this process from asking for them to having all answers.
+        self._stepping = self._waiting = 0.0
         one = recipe()
         try:
             self.obs_codec = ObsCodec.from_space(one.observation_space)
@@ -163,7 +167,7 @@ class ProcessBatch(EnvBatch):
         return self._gather(range(len(self._workers)))
 
     def reset_many(self, indices: Sequence[int], seeds: Sequence[int]) -> None:
-        asked = []
+        asked, began = [], time.perf_counter()
         for w, (first, stop) in enumerate(self._rows):
             mine = [
                 (int(i) - first, int(s))
@@ -173,11 +177,23 @@ class ProcessBatch(EnvBatch):
             if mine:
                 self._send(w, "reset " + json.dumps(list(zip(*mine, strict=True))))
                 asked.append(w)
-        self.has_mask = any(self._gather(asked)) or self.has_mask
+        answers = self._gather(asked)
+        self.has_mask = any(mask for mask, _ in answers) or self.has_mask
+        self._stepping += sum(seconds for _, seconds in answers)
+        self._waiting += time.perf_counter() - began
 
     def step(self, flat_actions: Floats) -> None:
         self.arrays.action[:] = flat_actions
-        self._everyone("step")  # they also copy next_obs to obs
+        began = time.perf_counter()
+        self._stepping += sum(self._everyone("step"))  # they also copy next_obs to obs
+        self._waiting += time.perf_counter() - began
+
+    def workers_busy(self) -> float | None:
+        if not self._waiting:
+            return None
+        busy = self._stepping / self._waiting
+        self._stepping = self._waiting = 0.0
+        return busy
 
     def replay(self, segments: Sequence[Segments]) -> None:
         for w, (first, stop) in enumerate(self._rows):

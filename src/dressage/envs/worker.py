@@ -13,6 +13,7 @@ import mmap
 import os
 import signal
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -71,12 +72,14 @@ def _open(order: dict[str, Any]) -> InlineBatch:
 
 def _answer(batch: InlineBatch, command: str, body: str) -> Any:
     if command == "step":
+        began = time.perf_counter()
         batch.step(batch.arrays.action)
-        return None
+        return time.perf_counter() - began
     if command == "reset":
         indices, seeds = json.loads(body)
+        began = time.perf_counter()
         batch.reset_many(indices, seeds)
-        return batch.has_mask
+        return batch.has_mask, time.perf_counter() - began
     if command == "replay":
         given = json.loads(body)
         segments = [[(seed, decode_state(a)) for seed, a in env] for env in given]

@@ -20,6 +20,8 @@ MOST_ROWS = 256
 MOST_COLUMNS = 16  # of an observation: the first ones
 PRODUCTS_UP_TO = 6  # columns: of so few, squares and products explain too
 LAGS = (16, 8, 4, 2, 1)  # steps back that effects are looked for; fewer in short episodes
+PAID_LATER = (40, 24, 16, 8, 4, 2, 1)  # steps ahead that rewards are looked for, likewise
+FEWEST_ROWS = 128  # for more than one step ahead: the best of many lags is often chance
 FOLLOWS = 0.2  # share of the next observation that the state explains, below which it is new
 PER_COLUMN = 4  # rows for each explaining column, at least
 RIDGE = 1e-9  # of the variance
@@ -37,7 +39,9 @@ def dynamics(obs: Floats, action: Floats, reward: Floats, ended: Flags) -> dict[
     - `history_gain`: what the observation before explains, beside state and action;
     - `reward_explained`: what the step (both observations and the action) explains of the reward.
       Where the next observation is drawn anew, it says nothing of what the action did: products of
-      state and action explain in its place.
+      state and action explain in its place;
+    - `reward_late`: how much more the step explains of the reward 1 to 40 steps later than of its
+      own, at most; below zero where rewards come in time.
     """
     obs = obs[..., :MOST_COLUMNS]
     t, n = _rows(~ended, 1)
@@ -55,7 +59,7 @@ def dynamics(obs: Floats, action: Floats, reward: Floats, ended: Flags) -> dict[
         if gains[0, of_change.stop :].max(initial=0.0) > FOLLOWS:
             found["action_effect"] = float(gains[1, of_change].max())
             found["history_gain"] = float((gains[2] * left[2])[of_change].max())
-            found |= _late(obs, action, ~ended)
+            found |= _late(obs, action, ~ended) | _paid_later(obs, action, reward, ~ended)
         elif _enough(len(t), acts, plain, crossed := _crossed(plain, acts)):
             state, after = state if _enough(len(t), acts, state, crossed) else plain, crossed
     if paid.shape[1] and _enough(len(t), acts, state, after):
@@ -88,6 +92,25 @@ def _late(obs: Floats, action: Floats, unbroken: Flags) -> dict[str, float]:
         more = (with_change * np.linalg.solve(squares, with_change)).sum(axis=1)
         gains = _shares(left, left - more, len(t), known.shape[1], varies.sum(axis=1)[:, None])
         return {"action_effect_late": float(gains.max(initial=0.0))}
+    return {}
+
+
+def _paid_later(obs: Floats, action: Floats, reward: Floats, unbroken: Flags) -> dict[str, float]:
+    """Rewards of the same step and of later ones are explained by the same columns: one fit."""
+    for lags in PAID_LATER:
+        last, n = _rows(unbroken, lags)
+        t = last - lags
+        if len(t) < (FEWEST_ROWS if lags > 1 else 1):
+            continue
+        state, acts, after = _standard([obs[t, n], action[t, n], obs[t + 1, n]])
+        step = np.hstack((np.ones((len(t), 1)), acts, _with_products(state), _with_products(after)))
+        if not _enough(len(t), step):
+            continue
+        paid, varies = _scaled(reward[t[:, None] + np.arange(lags + 1), n[:, None]])
+        if not varies[0]:
+            return {}
+        gains, _ = _gains([step[:, :1], step[:, 1:]], paid)
+        return {"reward_late": float((gains[0, 1:] - gains[0, 0]).max())}
     return {}
 
 

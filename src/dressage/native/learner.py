@@ -197,6 +197,15 @@ class NativeLearner:
 
     # -- state -----------------------------------------------------------------------------------
 
+    def trained(self) -> dict[str, list[npt.NDArray[Any]]]:
+        """As core/learner.Learner's."""
+        views = self.network.views(self.flat)
+        return {
+            chunk: [views[p.name].copy() for p in self.network.parameters if p.chunk == chunk]
+            for group in self.groups.values()
+            for chunk in group.chunks
+        }
+
     def weights(self) -> Arrays:
         return dict(self.network.views(self.flat))
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dressage.core.config import OptimizerSettings
 from dressage.errors import RunError
@@ -119,6 +120,10 @@ class OffPolicyLearner:
         return p.tower.values(flat, x)
 
     # -- state -----------------------------------------------------------------------------------
+
+    def trained(self) -> dict[str, list[npt.NDArray[Any]]]:
+        """As core/learner.Learner's."""
+        return {p.net: list(p.named(p.net, p.flat).values()) for p in self.parts.values()}
 
     def weights(self) -> Arrays:
         found: Arrays = {}

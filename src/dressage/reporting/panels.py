@@ -61,6 +61,7 @@ PANELS = (
     Panel("Gradients and weights", "Update to weight", (f"{_M}update_to_weight/*",), log=True),
     Panel("Gradients and weights", "Weight norms", (f"{_M}weight_norm/*",)),
     Panel("Gradients and weights", "Dormant units", (f"{_M}dormant_share/*",), from_zero=True),
+    Panel("Gradients and weights", "Layers that move", (f"{_M}layers_moved/*",), from_zero=True),
     Panel("Actions", "Most frequent action", (f"{_R}action_share_max",)),
     Panel("Actions", "Entropy of actions taken", (f"{_R}action_entropy",), from_zero=True),
     Panel("Actions", "Actions taken", (f"{_R}action_mean", f"{_R}action_std")),
@@ -78,6 +79,7 @@ PANELS = (
     Panel(
         "Observations and rewards", "Rewards explained", (f"{_R}reward_explained",), from_zero=True
     ),
+    Panel("Observations and rewards", "Rewards that come late", (f"{_R}reward_late",)),
     Panel("Observations and rewards", "Unlike scales", (f"{_R}obs_scale_ratio",), log=True),
     Panel(
         "Observations and rewards", "Constant numbers", (f"{_R}obs_constant_share",), from_zero=True
@@ -90,6 +92,7 @@ PANELS = (
     ),
     Panel("Speed", "Throughput", ("sys/env_steps_per_second",), from_zero=True),
     Panel("Speed", "Cores in use", ("sys/cpu_share",), from_zero=True),
+    Panel("Speed", "Workers that step", ("sys/workers_busy",), from_zero=True),
     Panel("Speed", "Memory", ("sys/memory_mb",), from_zero=True),
 )
 # Drawn elsewhere, or counters.

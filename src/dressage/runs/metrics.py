@@ -82,6 +82,7 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     ("train/roll/action_effect_late", "share", "mean", "The share that an action 1 to 16 steps ago explains beside the newest one.", "below 0.2; near 1 actions act late, or observations come late (our labelled runs, 2026-11-17)"),
     ("train/roll/history_gain", "share", "mean", "Of the change of the observation, the share that the observation before explains beside state and action.", "below 0.3; more means that the state is not all in the observation (our labelled runs, 2026-11-17)"),
     ("train/roll/reward_explained", "share", "mean", "Of the reward of a step, the share that its observations and action explain.", "above 0.3 where every step pays (our labelled runs, 2026-11-17)"),
+    ("train/roll/reward_late", "share", "mean", "How much more a step explains of the reward 1 to 40 steps later than of its own, as shares of their variance, at the step where that is most.", "at most 0.1; above 0.15 rewards are paid late (guess)"),
     # Losses.
     ("train/loss/policy", "loss", "mean", "Loss of the policy, without the entropy bonus.", NO_RANGE),
     ("train/loss/value", "loss", "mean", "Loss of the value function, without its coefficient.", "falls; above 1e3 the reward is too large (guess)"),
@@ -132,6 +133,7 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     ("train/metrics/update_to_weight/*", "ratio", "last", "Norm of the last update of network * over the norm of its weights, from one minibatch per interval.", "about 1e-3 [KA]; above 1e-2 or below 1e-5 look at the learning rate (guess)"),
     ("train/metrics/weight_norm/*", "norm", "last", "Norm of the weights of network *.", "grows slowly or not at all"),
     ("train/metrics/dormant_share/*", "share", "last", "Share of hidden units of network * with a normalised activation below 0.025, from one minibatch per interval.", "below 0.2 and not growing (guess; definition [DN])"),
+    ("train/metrics/layers_moved/*", "share", "mean", "Share of the weight arrays of network * (of each layer its weight, its bias) that an iteration's updates change in any number, six times a run.", "1 (by construction)"),
     # Settings in force, counts.
     ("train/hp/lr", "1", "last", "Learning rate of the policy in force.", "1e-5 to 1e-3 for Adam [ML]"),
     ("train/hp/value_lr", "1", "last", "Learning rate of the value function in force.", "the policy's, or up to five times it"),
@@ -155,6 +157,7 @@ _TABLE: list[tuple[str, str, Aggregate, str, str]] = [
     # Speed; exempt from exact resume.
     ("sys/env_steps_per_second", "env steps/s", "mean", "Speed of the whole loop in this interval.", "steady"),
     ("sys/cpu_share", "cores", "mean", "CPU time of the process over the time of the interval, in cores; workers of environments are processes of their own.", "about 1 or more; less means that it waits, for workers, a disk, or a machine with other work"),
+    ("sys/workers_busy", "processes", "mean", "Worker processes of environments that are in a step or a reset, on average over the time they are waited for (backend=process).", "above 1; below, a single process would be as fast"),
     ("sys/time/collect", "seconds", "sum", "Time in this interval for stepping environments and choosing actions.", NO_RANGE),
     ("sys/time/prepare", "seconds", "sum", "Time in this interval for advantages and targets.", NO_RANGE),
     ("sys/time/update", "seconds", "sum", "Time in this interval for gradient steps.", NO_RANGE),

@@ -38,6 +38,7 @@ class LearningRateAboveRange(Rule):
     elsewhere = 0.0005
     expected = {
         "lr-too-high": 0.9,
+        "actor-saturation": 0.4,  # which a lower rate mends, too
         "healthy": 0.005,
     }
 

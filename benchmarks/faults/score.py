@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from benchmarks.faults import store
 from benchmarks.faults.admit import RESULTS, admitted
 from benchmarks.faults.store import Stored
@@ -33,6 +34,7 @@ from dressage.diagnosis.look import median
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView
 
+Floats = npt.NDArray[np.float64]
 QUIET = (HEALTHY, SHORT)  # the verdicts "healthy" and "undertrained"
 BINS = 10  # of equal mass, for calibration
 DRAWS = 1000
@@ -76,41 +78,46 @@ def answer(case: Case, given: Mapping[str, float]) -> Answer:
 
 def share(answers: Sequence[Answer], what: str) -> float:
     """One figure; NaN where no run of the kind is there."""
-    faulty = [a for a in answers if a.case.truth != HEALTHY]
-    healthy = [a for a in answers if a.case.truth == HEALTHY]
+    if what == "calibration error":
+        return calibration_error(answers)
+    values = [value for a in answers if (value := counts(a, what)) is not None]
+    return float(np.mean(values)) if values else float("nan")
+
+
+def counts(a: Answer, what: str) -> bool | None:
+    """Whether an answer counts towards a figure; None of runs that it is not about."""
+    healthy = a.case.truth == HEALTHY
     match what:
         case "top 1":
-            values = [a.tells and a.right() for a in faulty]
+            return None if healthy else a.tells and a.right()
         case "top 3":
-            values = [a.right(3) for a in faulty]
+            return None if healthy else a.right(3)
         case "false alarms":
-            values = [a.tells and not a.right() for a in healthy]
+            return a.tells and not a.right() if healthy else None
         case "called faulty":
-            values = [a.tells and a.ranked[0] not in QUIET for a in healthy]
+            return a.tells and a.ranked[0] not in QUIET if healthy else None
         case "cannot tell":
-            values = [not a.tells for a in answers]
-        case "calibration error":
-            return calibration_error(answers)
+            return not a.tells
         case _:
             raise ValueError(what)
-    return float(np.mean(values)) if values else float("nan")
 
 
 def calibration_error(answers: Sequence[Answer]) -> float:
     """Mean |how sure - how often right| over bins of equal mass."""
-    if not answers:
+    return _calibration_error(*sureness(answers))
+
+
+def sureness(answers: Sequence[Answer]) -> tuple[Floats, Floats]:
+    """How sure each is, and whether it is right."""
+    return np.array([a.sure for a in answers]), np.array([a.right() for a in answers], float)
+
+
+def _calibration_error(sure: Floats, right: Floats) -> float:
+    if not len(sure):
         return float("nan")
-    ordered = sorted(answers, key=lambda a: a.sure)
-    bins = [part for part in np.array_split(np.arange(len(ordered)), BINS) if len(part)]
-    gaps = [
-        len(part)
-        * abs(
-            float(np.mean([ordered[i].sure for i in part]))
-            - float(np.mean([ordered[i].right() for i in part]))
-        )
-        for part in bins
-    ]
-    return sum(gaps) / len(ordered)
+    gaps = (sure - right)[np.argsort(sure, kind="stable")]
+    bins = [part for part in np.array_split(gaps, BINS) if len(part)]
+    return float(sum(abs(part.sum()) for part in bins) / len(sure))
 
 
 def interval(answers: Sequence[Answer], what: str, seed: int = 0) -> tuple[float, float]:
@@ -119,11 +126,20 @@ def interval(answers: Sequence[Answer], what: str, seed: int = 0) -> tuple[float
     for answer in answers:
         by_setting[answer.case.label["setting"]].append(answer)
     groups, generator = list(by_setting.values()), np.random.default_rng(seed)
-    values = []
-    for _ in range(DRAWS if what != "calibration error" else DRAWS // 5):
-        drawn = [groups[i] for i in generator.integers(len(groups), size=len(groups))]
-        values.append(share([answer for group in drawn for answer in group], what))
-    low, high = np.nanquantile(np.array(values), (0.025, 0.975))
+    if what == "calibration error":
+        drawn = generator.integers(len(groups), size=(DRAWS // 5, len(groups)))
+        known = [sureness(group) for group in groups]
+        both = [[np.concatenate([known[i][k] for i in row]) for k in range(2)] for row in drawn]
+        values = np.array([_calibration_error(*pair) for pair in both])
+    else:
+        drawn = generator.integers(len(groups), size=(DRAWS, len(groups)))
+        told = [[v for a in group if (v := counts(a, what)) is not None] for group in groups]
+        hits, of = (np.array(list(map(f, told)), float) for f in (sum, len))
+        with np.errstate(invalid="ignore"):
+            values = hits[drawn].sum(axis=1) / of[drawn].sum(axis=1)
+    if np.isnan(values).all():
+        return float("nan"), float("nan")
+    low, high = np.nanquantile(values, (0.025, 0.975))
     return float(low), float(high)
 
 

@@ -47,7 +47,7 @@ class Runs:
             rows = []
             for i in at:
                 rates, quiet = rates_for(cases[i]), id not in cases[i].fired
-                rows.append([rates.logs(rules[id], a, cases[i].kind)[quiet] for a in ANSWERS])
+                rows.append([rates.logs(rules[id], cases[i].kind)[a][quiet] for a in ANSWERS])
             self.at[id], self.adds[id] = np.array(at), np.array(rows, np.float32)
             self.total[self.at[id]] += self.adds[id]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from dressage.runs.metrics import BEFORE_OURS
 from dressage.runs.readers.sb3 import NAMES, configure
 from dressage.runs.view import RunView, Series
 
+MANY = 400  # runs, from which other processes are worth starting
 UNLOGGED = "unlogged"  # variants whose log tells what the environment paid, not what was learned
 VISIBLE_IN_SB3 = frozenset(metric.ours for metric in NAMES.table)
 # Settings that are logged as they are in force, and the level that each is shown at.
@@ -164,4 +167,9 @@ def countable(runs: Iterable[Stored]) -> list[Case]:
 
 
 def cases(runs: Iterable[Stored], with_config: bool) -> list[Case]:
-    return [case(run, with_config) for run in runs]
+    """Many are looked at by all cores."""
+    runs = list(runs)
+    if len(runs) < MANY:
+        return [case(run, with_config) for run in runs]
+    with ProcessPoolExecutor() as pool:
+        return list(pool.map(partial(case, with_config=with_config), runs, chunksize=50))

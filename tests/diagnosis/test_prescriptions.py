@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -146,9 +147,11 @@ def test_the_preset_is_named_where_it_was_earned_and_differs() -> None:
     assert found is not None and found.ours == {"learning_rate": "linear(1e-3, 0)"}
     assert "500" in found.rationale
     assert tuned(view("ppo")) is None
-    run.series["train/roll/ep_rew_mean"] = Series(STEPS, np.full(50, 500.0))
+    earned = {"train/roll/ep_rew_mean": Series(STEPS, np.full(50, 500.0))}
+    run = dataclasses.replace(run, series=earned)
     assert tuned(run) is not None  # as good as the preset, and perhaps later
-    run.series["train/roll/ep_rew_mean"] = Series(STEPS, np.full(50, 900.0))
+    earned = {"train/roll/ep_rew_mean": Series(STEPS, np.full(50, 900.0))}
+    run = dataclasses.replace(run, series=earned)
     assert tuned(run) is None
     run.env = "Nowhere-v0"
     assert tuned(run) is None

@@ -122,14 +122,9 @@ class Rates:
             return math.sqrt(1.0 + sum(map(of_all, counts)))
         return math.sqrt(1.0 + sum(by_kind.get(family, 0.0) for by_kind in counts))
 
-    def logs(self, rule: Rule, way: str, kind: str) -> tuple[float, float]:
-        """ln P(rule fires | a cause that shows in this way), and of its staying quiet; worked out
-        once."""
-        known = self._logs.get((rule.id, way, kind))
-        if known is None:
-            least = NEVER if rule.proof else RAREST_SETTING if rule.arithmetic else RAREST
-            known = self._logs[rule.id, way, kind] = _logs(self.chance(rule, way, kind), least)
-        return known
+    def logs(self, rule: Rule, kind: str) -> _Logs:
+        """By way: ln P(rule fires | a cause that shows in this way), and of its staying quiet."""
+        return self._logs.setdefault((rule.id, kind), _Logs(self, rule, kind))
 
     def ways(self, cause: str) -> list[str]:
         """In which a cause shows: as itself, and as labelled runs have shown it otherwise."""
@@ -145,7 +140,7 @@ class Rates:
         return found
 
     @cached_property
-    def _logs(self) -> dict[tuple[str, str, str], tuple[float, float]]:
+    def _logs(self) -> dict[tuple[str, str], _Logs]:
         return {}
 
     @classmethod
@@ -173,10 +168,19 @@ def of_all(counts: Mapping[str, float]) -> float:
     return sum(n for kind, n in counts.items() if not kind.endswith(BARE))
 
 
-def _logs(chance: float, least: float) -> tuple[float, float]:
-    """Of firing and of staying quiet, neither of which is ever certain."""
-    bounded = min(max(chance, least), 1.0 - least)
-    return math.log(bounded), math.log1p(-bounded)
+class _Logs(dict[str, tuple[float, float]]):
+    """Worked out when they are asked for, and kept: of firing and of staying quiet, neither of
+    which is ever certain."""
+
+    def __init__(self, rates: Rates, rule: Rule, kind: str) -> None:
+        self.rates, self.rule, self.kind = rates, rule, kind
+
+    def __missing__(self, way: str) -> tuple[float, float]:
+        rule = self.rule
+        least = NEVER if rule.proof else RAREST_SETTING if rule.arithmetic else RAREST
+        chance = min(max(self.rates.chance(rule, way, self.kind), least), 1.0 - least)
+        self[way] = found = math.log(chance), math.log1p(-chance)
+        return found
 
 
 class Evidence(NamedTuple):
@@ -203,22 +207,27 @@ def evidence(
     rates: Rates,
 ) -> Evidence:
     """What the rules that could see a run say of every cause that it can have, and of `HEALTHY`."""
-    ways = {way: way.partition(".")[0] for c in (HEALTHY, *possible) for way in rates.ways(c)}
-    symptoms, mild, settings = (dict.fromkeys(ways, 0.0) for _ in range(3))
+    ways = [way for cause in (HEALTHY, *possible) for way in rates.ways(cause)]
+    of_cause: dict[str, list[str]] = {}
+    for way in ways:
+        of_cause.setdefault(way.partition(".")[0], []).append(way)
+    symptoms, own, settings = (dict.fromkeys(ways, 0.0) for _ in range(3))
+    usual = 0.0
     for rule in rules:
         if rule.id in rates.silent:
             continue
-        quiet = rule.id not in fired
+        logs, quiet = rates.logs(rule, kind), rule.id not in fired
+        told = settings if rule.arithmetic else symptoms
+        for way in ways:
+            told[way] += logs[way][quiet]
         if rule.arithmetic:
-            for way in ways:
-                settings[way] += rates.logs(rule, way, kind)[quiet]
             continue
-        usual = rates.logs(rule, HEALTHY, kind)[quiet]
-        for way, cause in ways.items():
-            told = rates.logs(rule, way, kind)[quiet]
-            symptoms[way] += told
-            mild[way] += told if rule.tells_of(cause) else usual
-    return Evidence(symptoms, mild, settings)
+        healthy = logs[HEALTHY][quiet]
+        usual += healthy
+        for cause in rule.own_causes & of_cause.keys():
+            for way in of_cause[cause]:
+                own[way] += logs[way][quiet] - healthy
+    return Evidence(symptoms, {way: usual + more for way, more in own.items()}, settings)
 
 
 def _mean(logs: list[float], weights: Sequence[float] = ()) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from dressage.runs.uses import first_of
@@ -109,9 +110,11 @@ class Rule(ABC):
         """The metrics or settings that it takes."""
         return self.needs or self.settings or self.either
 
-    def tells_of(self, cause: str) -> bool:
-        """Whether this is a symptom of the cause's own, not one of a run that fails somehow."""
-        return cause in self.expected and self.family != "progress" and not self.sign
+    @cached_property
+    def own_causes(self) -> frozenset[str]:
+        """Causes that show by this themselves, not only in that the run fails somehow."""
+        general = self.family == "progress" or self.sign
+        return frozenset() if general else frozenset(self.expected) - {"healthy"}
 
     def bound(self, name: str) -> float:
         return self.thresholds[name].value

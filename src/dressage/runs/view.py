@@ -82,6 +82,8 @@ class RunView:
     threshold: float | None = None  # return at which the task counts as solved
     spec: dict[str, Any] = field(default_factory=dict)  # spaces, time limit, if known
     notes: list[str] = field(default_factory=list)  # what was left out or guessed, in sentences
+    # What was worked out of all this, by who looks at it; a copy with other contents begins anew.
+    worked_out: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def family(self) -> str:

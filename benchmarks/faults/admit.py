@@ -116,7 +116,7 @@ def admitted(runs: Iterable[store.Stored]) -> list[store.Stored]:
         if run.label["kind"] == "clean":
             return run.label["key"] not in unlearned
         verdict = found.get((run.label["variant"], run.label["setting"], run.label["severity"]))
-        if verdict is None or verdict.hurts is None:
+        if verdict is None or verdict.hurts is None or run.outcome.get(store.BARE):
             return False
         return verdict.hurts == (run.label["kind"] == "fault")
 

@@ -8,7 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.faults import store
+from benchmarks.faults.admit import admitted
 from benchmarks.faults.train import Job, make
+
+from dressage.runs.view import RunView
 
 PENDING = Path("build/faults")  # one file a run until a shard is made of them
 SHARD_SECONDS = 20 * 60
@@ -56,8 +59,6 @@ def generate(
 
 def attempt(job: Job) -> store.Stored:
     """The run, or an empty one that says why there is none."""
-    from dressage.runs.view import RunView
-
     try:
         view, result = make(job)
     except Exception as error:
@@ -69,7 +70,7 @@ def attempt(job: Job) -> store.Stored:
 def fingerprints(folder: Path, lacking: str = "") -> dict[str, str]:
     """Of the runs in a folder of shards, by key; none of those that lack a metric."""
     return {
-        label["key"]: "" if lacking and lacking not in columns else label["fingerprint"]
+        label["key"]: "" if columns and lacking and lacking not in columns else label["fingerprint"]
         for path in sorted(folder.glob("*.zip"))
         for label, columns in store.labels(path)
     }
@@ -77,7 +78,8 @@ def fingerprints(folder: Path, lacking: str = "") -> dict[str, str]:
 
 def compact(folder: Path, wanted: dict[str, str]) -> None:
     """Writes all shards anew, as few, without the runs that are out of date; of one that was made
-    again, the newer."""
+    again, the newer. Of runs that do not enter, since their fault does no harm or their variation
+    does, the outcome is all that is needed."""
     old = sorted(folder.glob("*.zip"))
     newest = {run.label["key"]: run for run in store.load(folder)}
     kept = [
@@ -86,6 +88,11 @@ def compact(folder: Path, wanted: dict[str, str]) -> None:
         if wanted.get(run.label["key"]) == run.label["fingerprint"]
         and run.outcome.get("state") != "stopped"
     ]
+    entering = {run.label["key"] for run in admitted(kept)}
+    kept = [
+        run if run.label["kind"] == "clean" or run.label["key"] in entering else bare(run)
+        for run in kept
+    ]
     for start in range(0, len(kept), RUNS_OF_A_SHARD):
         name = f"{start // RUNS_OF_A_SHARD + 1:04d}.compacted"
         store.write(folder / name, kept[start : start + RUNS_OF_A_SHARD])
@@ -93,6 +100,12 @@ def compact(folder: Path, wanted: dict[str, str]) -> None:
         path.unlink()
     for path in sorted(folder.glob("*.compacted")):
         path.rename(path.with_suffix(".zip"))
+
+
+def bare(run: store.Stored) -> store.Stored:
+    """Its label and its outcome."""
+    view = RunView(Path("run"), "run", run.label["library"])
+    return store.Stored(run.label, run.outcome | {store.BARE: True}, view)
 
 
 def gather(folder: Path, pending_in: Path) -> None:

@@ -31,6 +31,7 @@ LARGEST_CODE = 32_000
 MISSING, NAN, INFINITE, MINUS_INFINITE = 32_700, 32_701, 32_702, 32_703
 LEFT_OUT = ("sys/time/prepare", "sys/time/checkpoint", "sys/memory_mb")
 FORMAT = 1
+BARE = "bare"  # in an outcome: nothing else was kept of the run
 
 Codes = npt.NDArray[np.int16]
 Floats = npt.NDArray[np.float64]

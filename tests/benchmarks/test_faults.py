@@ -294,29 +294,53 @@ def _by_variant(folder: Path) -> list[store.Stored]:
     return [found[name] for name in ("clean", "reward-sign-flipped", "broken")]
 
 
-def test_a_fault_enters_only_if_it_hurts() -> None:
-    def run(variant: str, seed: int, final: float) -> store.Stored:
-        kind = "clean" if variant == "clean" else "fault"
-        cause = None if kind == "clean" else FAULTS[variant].cause
-        label = {
-            "key": f"{variant}/{seed}",
-            "variant": variant,
-            "setting": "cartpole-ppo",
-            "severity": 0 if kind == "clean" else 2,
-            "kind": kind,
-            "cause": cause,
-        }
-        return store.Stored(label, {"final": final, "state": "finished"}, example(10))
+def outcome_of(variant: str, seed: int, final: float) -> store.Stored:
+    kind = "clean" if variant == "clean" else "fault"
+    cause = None if kind == "clean" else FAULTS[variant].cause
+    label = {
+        "key": f"{variant}/{seed}",
+        "variant": variant,
+        "setting": "cartpole-ppo",
+        "severity": 0 if kind == "clean" else 2,
+        "kind": kind,
+        "cause": cause,
+        "library": "dressage",
+        "fingerprint": "f",
+    }
+    return store.Stored(label, {"final": final, "state": "finished"}, example(10))
 
-    clean = [run("clean", seed, 400.0 + 20 * seed) for seed in range(3)]
-    bad = [run("lr-too-low", seed, 20.0) for seed in range(3)]
-    mild = [run("gamma-too-low", seed, 390.0) for seed in range(3)]
-    names = {one.label["variant"] for one in admit.admitted([*clean, *bad, *mild])}
+
+def healthy_harmful_and_harmless() -> list[store.Stored]:
+    clean = [outcome_of("clean", seed, 400.0 + 20 * seed) for seed in range(3)]
+    bad = [outcome_of("lr-too-low", seed, 20.0) for seed in range(3)]
+    mild = [outcome_of("gamma-too-low", seed, 390.0) for seed in range(3)]
+    return [*clean, *bad, *mild]
+
+
+def test_a_fault_enters_only_if_it_hurts() -> None:
+    runs = healthy_harmful_and_harmless()
+    names = {one.label["variant"] for one in admit.admitted(runs)}
     assert names == {"clean", "lr-too-low"}
 
-    stuck = run("clean", 3, 20.0)  # a failure by itself: no twin to measure by, and not healthy
-    entered = {one.label["key"] for one in admit.admitted([*clean, stuck, *bad])}
+    stuck = outcome_of("clean", 3, 20.0)  # a failure by itself: no twin to measure by, not healthy
+    entered = {one.label["key"] for one in admit.admitted([*runs[:6], stuck])}
     assert entered == {f"clean/{n}" for n in range(3)} | {f"lr-too-low/{n}" for n in range(3)}
+
+
+def test_compacting_keeps_what_enters_and_of_the_others_their_outcome(tmp_path: Path) -> None:
+    runs = healthy_harmful_and_harmless()
+    store.write(tmp_path / "0001.zip", runs)
+    before = admit.verdicts(runs)
+    wanted = {run.label["key"]: "f" for run in runs} | {"clean/2": "another"}
+    generate.compact(tmp_path, wanted)
+    kept = store.load(tmp_path)
+    rows = {run.label["key"]: len(run.view.series) for run in kept}
+    assert set(rows) == {run.label["key"] for run in runs} - {"clean/2"}
+    assert all(bool(n) == ("gamma" not in key) for key, n in rows.items())
+    assert {key: v.faulty for key, v in admit.verdicts(kept).items()} == {
+        key: v.faulty for key, v in before.items()
+    }
+    assert generate.fingerprints(tmp_path, "a/metric")["gamma-too-low/0"] == "f"  # not made anew
 
 
 # -- runs of SB3 with the Recorder ---------------------------------------------------------------

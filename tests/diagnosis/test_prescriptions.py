@@ -12,7 +12,7 @@ import pytest
 
 from dressage.diagnosis.causes import CAUSES
 from dressage.diagnosis.prescriptions import FIXES, prescribe, tuned
-from dressage.diagnosis.prescriptions.own_words import OURS_ALONE, own_words
+from dressage.diagnosis.prescriptions.own_words import OURS_ALONE, own_words, tellable
 from dressage.diagnosis.prescriptions.valid import RANGES, valid
 from dressage.diagnosis.record import Verified
 from dressage.presets.resolve import resolve
@@ -169,8 +169,8 @@ def test_measured_effects_take_the_place_of_guesses() -> None:
     assert "guess" in guess.expected_effect and guess.priority == "medium"
     measured = prescribe("lr-too-high", run, [], "medium", [done])
     assert measured.expected_effect == (
-        "final return 400 to 480 on CartPole-v1 with ppo of dressage, env steps to the return that "
-        "was to be reached 0.50 times (measured; proven in 1 of 1 verdict)"
+        "final return 400 to 480 on CartPole-v1 with ppo of dressage, and the return aimed at in "
+        "0.50 times the env steps (measured; proven in 1 of 1 verdict)"
     )
     elsewhere = prescribe("lr-too-high", replace(run, env="Acrobot-v1"), [], "medium", [done])
     assert elsewhere.expected_effect.startswith("not measured on this task; elsewhere final return")
@@ -250,6 +250,66 @@ def test_no_patch_for_another_library_has_words_of_ours_alone(library: str, algo
             patch = prescribe(cause.id, run, [], "high").patch
             assert not OURS_ALONE & patch.keys(), cause.id
             assert not any(str(value).startswith("linear(") for value in patch.values()), cause.id
+
+
+@pytest.mark.parametrize(
+    ("algo", "ours", "own"),
+    [
+        ("dqn", {"epsilon": "linear(1, 0.05, until=0.2)"},
+         {"start_e": 1.0, "end_e": 0.05, "exploration_fraction": 0.2}),
+        ("ppo", {"clip_range_vf": None}, {"clip_vloss": False}),
+        ("ppo", {"n_steps": 64, "batch_size": 128}, {"num_steps": 64, "num_minibatches": 2}),
+        ("ppo", {"learning_rate": "linear(1e-3, 0)"}, {"learning_rate": 1e-3, "anneal_lr": True}),
+        ("ppo", {"normalize_reward": True, "net_arch": [256]}, {}),
+        ("dqn", {"batch_size": 64, "gradient_steps": 4}, {"batch_size": 64}),
+        ("sac", {"ent_coef": "auto"}, {"autotune": True}),
+        ("sac", {"ent_coef": 0.1}, {"autotune": False, "alpha": 0.1}),
+    ],
+)  # fmt: skip
+def test_a_patch_for_cleanrl_is_made_of_its_scripts_flags(algo: str, ours: Any, own: Any) -> None:
+    run = RunView(Path("x"), "x", "cleanrl", algo, config={"n_envs": 4, "n_steps": 128})
+    assert own_words(run, tellable(run, ours)[0]) == own
+
+
+@pytest.mark.parametrize(
+    ("algo", "own_config", "ours", "own"),
+    [
+        ("ppo", {}, {"n_steps": 32, "n_envs": 8, "n_epochs": 20, "normalize_obs": True},
+         {"train_batch_size": 256, "num_epochs": 20}),
+        ("ppo", {"train_batch_size_per_learner": 4000}, {"n_steps": 64},
+         {"train_batch_size_per_learner": 128}),
+        ("ppo", {}, {"clip_range_vf": None}, {"vf_clip_param": 1e10}),
+        ("dqn", {}, {"epsilon": "linear(1, 0.05, until=0.2)"},
+         {"epsilon": [[0, 1], [10_000, 0.05]]}),
+        ("dqn", {"exploration_config/type": "EpsilonGreedy"}, {"epsilon": 0.1},
+         {"exploration_config/initial_epsilon": 0.1, "exploration_config/final_epsilon": 0.1,
+          "exploration_config/epsilon_timesteps": 50_000}),
+    ],
+)  # fmt: skip
+def test_a_patch_for_rllib_is_made_of_its_keys(
+    algo: str, own_config: Any, ours: Any, own: Any
+) -> None:
+    run = RunView(
+        Path("x"), "x", "rllib", algo, config={"n_envs": 2}, own_config=own_config, budget=50_000
+    )
+    assert own_words(run, tellable(run, ours)[0]) == own
+
+
+def test_an_epsilon_of_an_unknown_library_keeps_its_end() -> None:
+    run = RunView(Path("x"), "x", "tianshou", "dqn")
+    assert own_words(run, {"epsilon": "linear(1, 0.05)"}) == {"epsilon": "linear(1, 0.05)"}
+
+
+def test_a_preset_says_which_of_its_settings_were_not_compared() -> None:
+    run = RunView(Path("x"), "x", "wandb", "ppo", "CartPole-v1", {"learning_rate": 0.1})
+    preset = tuned(run)
+    assert preset is not None and "n_epochs" in preset.rationale
+    ours = tuned(view("ppo", learning_rate=0.05))
+    assert ours is not None and "does not tell" not in ours.rationale
+
+
+def test_longer_training_is_not_said_to_be_faster() -> None:
+    assert "fewer" not in prescribe("budget-too-small", view("ppo"), [], "high").expected_effect
 
 
 def test_a_preset_keeps_settings_that_belong_together() -> None:

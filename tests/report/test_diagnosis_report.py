@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -320,6 +321,13 @@ def told(verdict: str, running: bool, priority: str | None = None) -> DiagnosisR
 )  # fmt: skip
 def test_fail_on(priority: str | None, level: str, fails: bool) -> None:
     assert reaches(told("faulty", False, priority), level) is fails
+
+
+def test_a_run_whose_numbers_are_none_does_not_pass() -> None:
+    unclear = told("cannot_tell", False)
+    broken = Finding("OPT014", "train/loss is no number in 98 of 98 rows.", {})
+    unclear.diagnosis = dataclasses.replace(unclear.diagnosis, symptoms=[broken])
+    assert reaches(unclear, "critical")
 
 
 def test_fail_on_sets_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

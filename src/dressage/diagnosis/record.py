@@ -131,9 +131,9 @@ class Effect:
         before, after = self.returns
         return (
             f"{'' if self.same else 'not measured on this task; elsewhere '}final return "
-            f"{before:.4g} to {after:.4g} on {self.where}, env steps to the return that was to be "
-            f"reached {self.steps_ratio:.2f} times (measured{spread}; proven in {self.proven} of "
-            f"{self.n} {'verdict' if self.n == 1 else 'verdicts'})"
+            f"{before:.4g} to {after:.4g} on {self.where}, and the return aimed at "
+            f"in {self.steps_ratio:.2f} times the env steps (measured{spread}; proven in "
+            f"{self.proven} of {self.n} {'verdict' if self.n == 1 else 'verdicts'})"
         )
 
 

@@ -31,6 +31,7 @@ STYLES = {
 PAUSE = 2.0  # seconds between two looks at a run that goes on
 LARGEST_SHARE = 0.1  # of the time may go into looking
 LEVELS = ("critical", "high", "medium", "low")
+NOT_FINITE = {"OPT014", "CKP001"}  # losses, weights: facts, whatever their cause
 
 
 def print_report(console: Console, report: Report) -> None:
@@ -47,8 +48,11 @@ def styled(line: Line) -> Text:
 
 
 def reaches(report: DiagnosisReport, level: str) -> bool:
-    """Whether a change is asked for that is at least as urgent as `level`; a guess is not."""
+    """Whether a change is asked for that is at least as urgent as `level`; a guess is not. A run
+    whose numbers are none does not pass, even where nothing tells why."""
     urgent, found = LEVELS[: LEVELS.index(level) + 1], report.diagnosis
+    if any(symptom.rule in NOT_FINITE for symptom in found.symptoms):
+        return True
     return found.verdict != "cannot_tell" and any(
         asked.priority in urgent for asked in found.prescriptions
     )

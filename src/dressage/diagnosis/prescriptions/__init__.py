@@ -6,13 +6,13 @@ from the record of verified fixes, and are ranges marked `guess` where it has no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from dressage.diagnosis.look import late_return
 from dressage.diagnosis.prescriptions import optimisation, surroundings, values
 from dressage.diagnosis.prescriptions.fix import Fix, Patch, same
-from dressage.diagnosis.prescriptions.own_words import own_words, tellable
+from dressage.diagnosis.prescriptions.own_words import OURS_ALONE, own_words, tellable
 from dressage.diagnosis.prescriptions.valid import valid
 from dressage.diagnosis.record import Effect, Verified, expected_effect
 from dressage.diagnosis.rule import Finding, Severity
@@ -71,7 +71,7 @@ def prescribe(
         patch=own_words(run, ours),
         advice=f"{fix.advice} {in_words}".strip(),
         rationale=" ".join(finding.says for finding in findings[:2]),
-        expected_effect=PRIORITIES[worst] if effect is None else effect.says,
+        expected_effect=(fix.expects or PRIORITIES[worst]) if effect is None else effect.says,
         risk=fix.risk,
         priority=worst if effect is None else _priority(worst, effect),
         verify=f"train it again on several seeds{_watching(run, fix.watch)}",
@@ -131,6 +131,7 @@ def tuned(run: RunView) -> Prescription | None:
         rationale=(
             f"With it {len(returns)} seeds ended at a return of {mean:.4g} "
             f"in the mean ({min(returns):.4g} to {max(returns):.4g})."
+            f"{_not_compared(run, preset.settings.keys() - ours.keys())}"
         ),
         expected_effect=f"a return of about {mean:.4g} (measured)",
         risk="many settings at once: what was wrong stays unknown",
@@ -138,3 +139,11 @@ def tuned(run: RunView) -> Prescription | None:
         verify="train it again on several seeds",
         ours=ours,
     )
+
+
+def _not_compared(run: RunView, settings: Set[str]) -> str:
+    """Of a preset's settings, those that neither the run's log nor the patch tells."""
+    hidden = sorted(settings - run.config.keys() - OURS_ALONE)
+    if run.library == "dressage" or not hidden:
+        return ""
+    return f" The preset sets {', '.join(hidden)} too, which this log does not tell."

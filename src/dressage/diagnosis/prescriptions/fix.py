@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dressage.diagnosis.look import median
 from dressage.errors import ConfigError
-from dressage.math.schedules import at, parse_schedule
+from dressage.math.schedules import at, parse_schedule, schedule_in
 from dressage.runs.view import RunView
 
 Patch = dict[str, Any]
@@ -23,6 +23,7 @@ class Fix:
     risk: str = "none known"
     make: Callable[[RunView], Patch] | None = None  # None: no setting mends it
     watch: str = ""  # a metric by which the next run shows whether it helped
+    expects: str = ""  # a guess at its effect, where fewer env steps to the threshold is none
 
 
 def rate(run: RunView, default: float = 3e-4) -> float:
@@ -47,6 +48,12 @@ def number(run: RunView, name: str, default: float) -> float:
         return default if value is None else float(value)
     except (TypeError, ValueError):
         return default
+
+
+def rollout(run: RunView, patch: Patch) -> int:
+    """Rows between two updates with a patch, of all environments together; 0 where not known."""
+    n_steps, n_envs = (patch.get(name, whole(run, name, 0)) for name in ("n_steps", "n_envs"))
+    return int(n_steps) * int(n_envs)
 
 
 def budget(run: RunView) -> float:
@@ -104,3 +111,30 @@ def to_scale(make: Callable[[RunView], Patch]) -> Callable[[RunView], Patch]:
 def sets(**settings: Any) -> Callable[[RunView], Patch]:
     """The same settings for every run."""
     return lambda run: dict(settings)
+
+
+def number_in(value: Any) -> Any:
+    """The first value of a schedule, and a number that is written as text; else as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(at(parse_schedule(value), 0.0))
+    except ConfigError:
+        return value
+
+
+class Line(NamedTuple):
+    """How libraries without schedules of every kind explore."""
+
+    first: float
+    last: float
+    until: float  # share of the budget at which the last value is reached
+
+
+def epsilon_line(value: Any) -> Line:
+    schedule = schedule_in(value)
+    if schedule is None:
+        return Line(float(value), float(value), 1.0)
+    return Line(
+        schedule.start, schedule.start if schedule.end is None else schedule.end, schedule.until
+    )

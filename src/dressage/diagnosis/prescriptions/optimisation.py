@@ -253,7 +253,7 @@ FIXES: dict[str, Fix] = {
         "Assert the shapes in the loss: a [B] against a [B, 1] becomes [B, B] silently.",
     ),
     "bad-initialisation": Fix(
-        "Begin with orthogonal weights, and 0.01 of them in the policy's last layer.",
+        "Begin with orthogonal weights, a hundred times smaller in the last layer of a policy.",
         make=sets(ortho_init=True),
         watch=ENTROPY,
     ),

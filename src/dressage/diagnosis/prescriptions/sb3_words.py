@@ -8,9 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from dressage.diagnosis.prescriptions.fix import Patch, number
-from dressage.errors import ConfigError
-from dressage.math.schedules import at, parse_schedule, schedule_in
+from dressage.diagnosis.prescriptions.fix import Patch, epsilon_line, number, number_in
+from dressage.math.schedules import schedule_in
 from dressage.runs.readers.sb3_arguments import (
     ACTIVATIONS,
     ARGUMENTS,
@@ -102,14 +101,13 @@ def _argument(run: RunView, name: str) -> str:
 
 def _epsilon(value: Any) -> Patch:
     """SB3 explores along a line from a first to a last epsilon, over a share of the budget."""
-    schedule = schedule_in(value)
-    if schedule is None:
+    if schedule_in(value) is None:
         return {"exploration_final_eps": value}
-    last = schedule.start if schedule.end is None else schedule.end
+    line = epsilon_line(value)
     return {
-        "exploration_initial_eps": schedule.start,
-        "exploration_final_eps": last,
-        "exploration_fraction": schedule.until,
+        "exploration_initial_eps": line.first,
+        "exploration_final_eps": line.last,
+        "exploration_fraction": line.until,
     }
 
 
@@ -167,13 +165,3 @@ def _scheduled(value: Any, zoo: bool) -> Any:
         return f"LinearSchedule({schedule.start:g}, {schedule.end:g}, {schedule.until:g})"
     to_zero = schedule.end == 0.0 and schedule.until == 1.0
     return f"lin_{schedule.start:g}" if to_zero else schedule.start
-
-
-def number_in(value: Any) -> Any:
-    """The first value of a schedule, and a number that is written as text; else as it is."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return float(at(parse_schedule(value), 0.0))
-    except ConfigError:
-        return value

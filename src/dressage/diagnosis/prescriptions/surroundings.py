@@ -164,6 +164,7 @@ FIXES: dict[str, Fix] = {
         "time",
         lambda run: {"env_steps": int(2 * budget(run))},
         RETURN,
+        "a higher return at the end, and nothing learned any faster (guess)",
     ),
     "best-policy-lost": Fix(
         "Keep the best checkpoint (`@best`), evaluate more often, and let the rate decay.",

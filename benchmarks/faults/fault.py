@@ -38,20 +38,20 @@ DETERMINISTIC = ("pendulum-ddpg", "pointmass-td3", "pendulum-td3")
 OFF = ("cartpole-dqn", "pointmass-sac", "pendulum-sac", "pointmass-dqn")
 ANY = ("cartpole-ppo", "pointmass-ppo", "cartpole-dqn", "pointmass-sac", "pendulum-sac")
 CONTINUOUS = ("pendulum-ppo", "pointmass-ppo", "pendulum-sac", "pointmass-sac")
-# Training settings that a fault of the one is put into as well: rates that are counted on a single
-# environment say little of the next.
+# Settings that a fault of the one is put into as well: rates that are counted on a single
+# environment say little of the next, and so do figures that are measured on one.
 ALIKE = {
     "cartpole-ppo": ("descent-ppo", "grid-ppo", "swing-ppo", "catch-ppo"),
-    "acrobot-ppo": ("grid-ppo", "descent-ppo", "swing-ppo", "guess-ppo"),
-    "pointmass-choices-ppo": ("grid-ppo", "catch-ppo", "guess-ppo"),
-    "pointmass-ppo": ("follow-ppo", "balance-ppo"),
-    "pointmass-a2c": ("follow-a2c", "balance-a2c"),
+    "acrobot-ppo": ("grid-ppo", "descent-ppo", "swing-ppo", "guess-ppo", "lane-choices-ppo"),
+    "pointmass-choices-ppo": ("grid-ppo", "catch-ppo", "guess-ppo", "lane-choices-ppo"),
+    "pointmass-ppo": ("follow-ppo", "balance-ppo", "tanks-ppo", "lane-ppo"),
+    "pointmass-a2c": ("follow-a2c", "balance-a2c", "tanks-a2c", "lane-a2c"),
     "acrobot-a2c": ("grid-a2c", "swing-a2c"),
     "cartpole-dqn": ("grid-dqn", "swing-dqn"),
     "acrobot-dqn": ("descent-dqn", "swing-dqn"),
-    "pointmass-dqn": ("descent-dqn", "balance-dqn", "catch-dqn"),
-    "pointmass-sac": ("follow-sac", "balance-sac"),
-    "pointmass-td3": ("follow-td3", "guess-td3"),
+    "pointmass-dqn": ("descent-dqn", "balance-dqn", "catch-dqn", "tanks-dqn", "lane-dqn"),
+    "pointmass-sac": ("follow-sac", "balance-sac", "tanks-sac", "lane-sac"),
+    "pointmass-td3": ("follow-td3", "guess-td3", "lane-td3"),
 }
 
 

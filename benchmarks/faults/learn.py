@@ -1,9 +1,10 @@
 """Learns the rates that `dressage diagnose` ships from the training runs, and nothing else.
 
 Hit and false-alarm rates of each rule are counted; rules that only repeat others are not counted
-with. Two temperatures and the shares of healthy runs and of mild faults, the only other numbers,
-are those with which answers are right, probabilities mean what they say and false alarms are few.
-All of that is chosen with one environment at a time left out of the counts.
+with. So are the ranges in which gauges lie. Two temperatures and the shares of healthy runs and of
+mild faults, the only other numbers, are those with which answers are right, probabilities mean what
+they say and false alarms are few. All of that is chosen with one environment at a time left out of
+the counts.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchmarks.faults import store
+from benchmarks.faults import gauged, store
 from benchmarks.faults.admit import admitted
+from benchmarks.faults.gauged import candidates, ranges
 from benchmarks.faults.score import answer, calibration_error, share
 from benchmarks.faults.silence import silent
 from benchmarks.faults.symptoms import Case, cases, countable, without_recorder
@@ -39,6 +41,8 @@ TEMPERATURES = (
 )  # rules depend on one another: never below 1
 MILD_SHARES = (0.0, 0.1, 0.2, 0.3, 0.5)
 HEALTHY_SHARES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+NUMBERS = ("temperature", "temperature_bare", "healthy", "mild")
+NO_RATES = Rates()
 FALSE_ALARM_COSTS = 5.0  # share of right answers: nobody asks again who cried wolf
 
 
@@ -80,29 +84,39 @@ def _rounded(counts: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, f
     return {cause: by_kind for cause, by_kind in kept.items() if by_kind}
 
 
-def without_own(cases: Sequence[Case], silenced: Iterable[str] = ()) -> Callable[[Case], Rates]:
-    """By case: rates that its environment had no part in."""
-    silenced = list(silenced)
+def without_own(
+    cases: Sequence[Case],
+    silenced: Iterable[str] = (),
+    gauges: Iterable[str] = (),
+    bare: Sequence[Case] = (),
+    like: Rates = NO_RATES,
+) -> Callable[[Case], Rates]:
+    """By case: rates that its environment had no part in. `bare`: cases without the config, on
+    which `gauges` are counted. `like`: whose temperatures and shares they have."""
+    silenced, gauges = list(silenced), list(gauges)
+    numbers = {name: getattr(like, name) for name in NUMBERS}
     rates = {
-        env: counted((c for c in cases if c.environment != env), silenced)
+        env: replace(
+            counted((c for c in cases if c.environment != env), silenced),
+            gauges={gauge: ranges(gauge, bare, without=env) for gauge in gauges},
+            **numbers,
+        )
         for env in {case.environment for case in cases}
     }
     return lambda case: rates[case.environment]
 
 
-def left_out(cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> list[Evidence]:
-    """What the rules say of each case, by rates that its environment had no part in."""
+def told_of(case: Case, rates: Rates) -> Evidence:
+    """What the rules and gauges say of a case."""
     rules = all_rules()
-    return [
-        evidence(
-            [rules[id] for id in case.seen],
-            case.fired,
-            case.possible,
-            case.kind,
-            rates_for(case),
-        )
-        for case in cases
-    ]
+    read = {gauge: case.readings[gauge] for gauge in rates.gauges if gauge in case.readings}
+    seen = [rules[id] for id in case.seen]
+    return evidence(seen, case.fired, case.possible, case.kind, rates, read)
+
+
+def left_out(cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> list[Evidence]:
+    """The same by rates that a case's environment had no part in."""
+    return [told_of(case, rates_for(case)) for case in cases]
 
 
 def chosen(
@@ -150,9 +164,14 @@ def chosen(
 def learn(cases: Sequence[Sequence[Case]], counting: Sequence[Case], path: Path = RATES) -> Rates:
     """`cases`: with the config and without it. `counting`: where as many rules as possible are seen
     and counted."""
-    every = [case for each in cases for case in each]
-    silenced = silent(every, without_own(counting))
-    rates = chosen(cases, counted(counting, silenced), without_own(counting, silenced))
+    bare = cases[1]
+    silenced = silent([case for each in cases for case in each], without_own(counting))
+    # temperatures and shares are chosen after gauges, which are chosen by those of last time
+    gauges = gauged.chosen(bare, without_own(counting, silenced, like=shipped_rates()))
+    counts = replace(
+        counted(counting, silenced), gauges={gauge: ranges(gauge, bare) for gauge in gauges}
+    )
+    rates = chosen(cases, counts, without_own(counting, silenced, gauges, bare))
     path.write_text(as_text(as_json(rates, counting)))
     return rates
 
@@ -162,11 +181,12 @@ def learn_shipped() -> str:
     what the Recorder adds; says what was chosen."""
     runs = [run for run in admitted(store.load()) if run.label["split"] == "train"]
     plain = list(map(without_recorder, runs))
-    rates = learn([cases(plain, True), cases(plain, False)], countable(runs))
+    given = [cases(plain, with_config, candidates) for with_config in (True, False)]
+    rates = learn(given, countable(runs))
     return (
         f"{len(runs)} runs: temperature {rates.temperature:g}, of bare logs "
         f"{rates.temperature_bare:g}, healthy {rates.healthy:g}, mild {rates.mild:g}, "
-        f"not counted: {', '.join(sorted(rates.silent)) or 'none'}; "
+        f"{len(rates.gauges)} gauges, not counted: {', '.join(sorted(rates.silent)) or 'none'}; "
         f"written to {RATES.name}"
     )
 
@@ -176,7 +196,8 @@ def misses(with_config: bool) -> str:
     to look at when a rule is made or mended."""
     runs = [run for run in admitted(store.load()) if run.label["split"] == "train"]
     given, told = cases(map(without_recorder, runs), with_config), shipped_rates()
-    rates_for = without_own(countable(runs), told.silent)
+    bare = cases(map(without_recorder, runs), False)
+    rates_for = without_own(countable(runs), told.silent, told.gauges, bare)
     lines = []
     for case, said_of in zip(given, left_out(given, rates_for), strict=True):
         chances = weighed(said_of, case.kind, told)
@@ -212,6 +233,7 @@ def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:
         "healthy": rates.healthy,
         "mild": rates.mild,
         "silent": sorted(rates.silent),
+        "gauges": {id: asdict(told) for id, told in rates.gauges.items()},
         "runs": len(cases),
         "in": rates.environments,
         "rules": {id: asdict(told) for id, told in rates.rules.items()},

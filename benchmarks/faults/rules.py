@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from benchmarks.faults import store
 from benchmarks.faults.admit import RESULTS, admitted
+from benchmarks.faults.learn import told_of
 from benchmarks.faults.symptoms import Case, cases, without_recorder
 
 from dressage.diagnosis.diagnose import shipped_rates
@@ -20,10 +21,7 @@ from dressage.diagnosis.registry import all_rules
 def contributions(cases: Sequence[Case], rates: Rates) -> dict[str, tuple[float, float]]:
     """What top 1 and the mean probability of the right answers lose without each rule."""
     rules = all_rules()
-    whole = [
-        evidence([rules[id] for id in case.seen], case.fired, case.possible, case.kind, rates)
-        for case in cases
-    ]
+    whole = [told_of(case, rates) for case in cases]
 
     def measure(without: str | None) -> tuple[float, float]:
         tops, masses = [], []

@@ -61,13 +61,12 @@ class Answer:
 
 def answered(cases: Sequence[Case], rates: Rates) -> list[Answer]:
     rules = all_rules()
-    return [
-        answer(
-            case,
-            posterior([rules[id] for id in case.seen], case.fired, case.possible, case.kind, rates),
-        )
-        for case in cases
-    ]
+    found = []
+    for one in cases:
+        seen = [rules[id] for id in one.seen]
+        given = posterior(seen, one.fired, one.possible, one.kind, rates, one.readings)
+        found.append(answer(one, given))
+    return found
 
 
 def answer(case: Case, given: Mapping[str, float]) -> Answer:

@@ -29,7 +29,7 @@ class Setting:
             continuous = (
                 self.env in (*CONTINUOUS, FOLLOW, BALANCE)
                 or given == BOX
-                or (self.env == POINT_MASS and not given)
+                or (self.env in BOX_UNLESS_TOLD and not given)
             )
             return "on-policy-continuous" if continuous else "on-policy-discrete"
         return "actor-critic" if self.algo in ("sac", "td3", "ddpg", "tqc") else "value-based"
@@ -39,6 +39,9 @@ BOX = {"action": "box"}
 CONTINUOUS = ("Pendulum-v1", "InvertedPendulum-v5")
 IDENTITY = "dressage.envs.toys:Identity"
 POINT_MASS = "benchmarks.faults.tasks:PointMass"
+TANKS = "benchmarks.faults.tasks_test:Tanks"
+LANE = "benchmarks.faults.tasks_test:Lane"
+BOX_UNLESS_TOLD = (POINT_MASS, TANKS, LANE)
 FOLLOW = "benchmarks.faults.tasks:Follow"
 DESCENT = "benchmarks.faults.tasks:Descent"
 GRID = "benchmarks.faults.tasks:Grid"

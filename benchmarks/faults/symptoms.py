@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 from benchmarks.faults.accepted import accepted
 from benchmarks.faults.store import Stored
 
-from dressage.diagnosis.diagnose import not_done
+from dressage.diagnosis.diagnose import not_done, shipped_rates
+from dressage.diagnosis.gauges import readings
 from dressage.diagnosis.infer import BARE, HEALTHY, SHORT, kind_of
 from dressage.diagnosis.look import solved
 from dressage.diagnosis.possible import possible_causes
@@ -40,6 +41,7 @@ class Case:
     fired: frozenset[str]
     right: frozenset[str]
     not_done: bool = False  # still rising, short of its task's threshold
+    readings: Mapping[str, float] = field(default_factory=dict)  # of gauges
 
     @property
     def family(self) -> str:
@@ -67,7 +69,14 @@ class Case:
         return self.way, self.environment, self.family
 
 
-def case(stored: Stored, with_config: bool) -> Case:
+Gauges = Callable[[RunView], Iterable[str]]
+
+
+def shipped_gauges(_: RunView) -> Iterable[str]:
+    return shipped_rates().gauges
+
+
+def case(stored: Stored, with_config: bool, gauges: Gauges = shipped_gauges) -> Case:
     view = stored.view if with_config else without_config(stored.view)
     looked = {
         id: rule.look(view)
@@ -78,7 +87,8 @@ def case(stored: Stored, with_config: bool) -> Case:
     fired = frozenset(id for id, (_, found) in looked.items() if found is not None)
     possible = tuple(possible_causes(view))
     short = not_done(view, fired)
-    return Case(stored.label, kind_of(view), possible, seen, fired, right(stored), short)
+    read = readings(view, gauges(view))
+    return Case(stored.label, kind_of(view), possible, seen, fired, right(stored), short, read)
 
 
 def right(stored: Stored) -> frozenset[str]:
@@ -166,10 +176,10 @@ def countable(runs: Iterable[Stored]) -> list[Case]:
     return found
 
 
-def cases(runs: Iterable[Stored], with_config: bool) -> list[Case]:
+def cases(runs: Iterable[Stored], with_config: bool, gauges: Gauges = shipped_gauges) -> list[Case]:
     """Many are looked at by all cores."""
-    runs = list(runs)
+    runs, look = list(runs), partial(case, with_config=with_config, gauges=gauges)
     if len(runs) < MANY:
-        return [case(run, with_config) for run in runs]
+        return [look(run) for run in runs]
     with ProcessPoolExecutor() as pool:
-        return list(pool.map(partial(case, with_config=with_config), runs, chunksize=50))
+        return list(pool.map(look, runs, chunksize=50))

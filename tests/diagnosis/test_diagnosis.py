@@ -81,7 +81,8 @@ def test_bare_logs_have_rates_of_their_own_shrunk_to_their_family() -> None:
 def test_bare_logs_have_a_temperature_of_their_own() -> None:
     rates = Rates(temperature=1.0, temperature_bare=4.0)
     scores = {HEALTHY: -1.0, "lr-too-high": 3.0}
-    told = Evidence(scores, scores, dict.fromkeys(scores, 0.0))
+    nothing = dict.fromkeys(scores, 0.0)
+    told = Evidence(scores, scores, nothing, nothing)
     sure = weighed(told, "on-policy", rates)["lr-too-high"]
     assert weighed(told, "on-policy" + BARE, rates)["lr-too-high"] < sure
 
@@ -110,7 +111,7 @@ def test_before_anything_is_seen_what_hurts_more_environments_of_a_family_is_lik
     counts = {"lr-too-high": {"on-policy": 8.0}, "gamma-too-low": {"value-based": 8.0}}
     rates = Rates(counts)
     scores = {"healthy": 0.0, "lr-too-high": 0.0, "gamma-too-low": 0.0, "reward-noise": 0.0}
-    told = Evidence(scores, scores, scores)
+    told = Evidence(scores, scores, scores, scores)
     chances = weighed(told, "on-policy", rates)
     assert chances["lr-too-high"] == pytest.approx(3.0 * chances["gamma-too-low"])
     assert chances["gamma-too-low"] == pytest.approx(10.0 * chances["reward-noise"])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from dressage.diagnosis.analyses.reach import OTHER_REWARD
+from dressage.diagnosis.gauges import readings, says
 from dressage.diagnosis.infer import (
     HEALTHY,
     SHORT,
@@ -41,6 +42,7 @@ LEAST = 0.003  # probability that a log leaves a cause of which a probe speaks
 CLEARLY = 1.5  # likelihood ratio from which a probe counts as evidence for a cause
 OFTEN, MUCH_MORE = 0.2, 2.0  # share of a cause's labelled runs that show a symptom, which it does
 # not name; and times the share of healthy ones
+GAUGE_TELLS, MOST_GAUGES = 4.0, 2  # likelihood ratio from which a gauge is evidence; how many are
 CLOSE = 3.0  # times that a leader must be ahead, or what separates the two is named
 RATES = Path(__file__).with_name("rates.json")
 ORDER: tuple[Severity, ...] = ("critical", "high", "medium", "low")
@@ -97,6 +99,7 @@ class Looked(NamedTuple):
 
     seen: list[Rule]  # that could look at it
     findings: dict[str, Finding]
+    readings: dict[str, float]  # of gauges
     chances: dict[str, float]
     failed: list[str]  # sentences about rules that broke on it
 
@@ -133,7 +136,7 @@ def diagnose_seeds(
     ranked: list[RankedCause] = []
     if verdict == "cannot_tell" or ranking(chances)[0] != HEALTHY:
         seen = list(dict.fromkeys(rule for one in looked for rule in one.seen))
-        ranked = _ranked(first, chances, seen, findings, probes)
+        ranked = _ranked(first, chances, seen, findings, looked[0].readings, probes)
     to_mend = _to_mend(verdict, ranked, chances, findings)
     return Diagnosis(
         run=first.id if len(runs) == 1 else ", ".join(run.id for run in runs),
@@ -172,10 +175,11 @@ def look_at(run: RunView, rates: Rates) -> Looked:
             seen.append(rule)
         if found is not None:
             findings[rule.id] = found
-    chances = posterior(seen, findings, possible_causes(run), kind_of(run), rates)
+    told = readings(run, rates.gauges)
+    chances = posterior(seen, findings, possible_causes(run), kind_of(run), rates, told)
     if not_done(run, findings):
         chances = undertrained(chances)
-    return Looked(seen, findings, chances, failed)
+    return Looked(seen, findings, told, chances, failed)
 
 
 def not_done(run: RunView, findings: Collection[str]) -> bool:
@@ -254,6 +258,7 @@ def _ranked(
     chances: Mapping[str, float],
     seen: list[Rule],
     findings: Mapping[str, Finding],
+    read: Mapping[str, float],
     probes: Sequence[ProbeResult],
 ) -> list[RankedCause]:
     named = [(id, p) for id, p in chances.items() if id != HEALTHY and p >= SHOWN]
@@ -273,7 +278,7 @@ def _ranked(
             recorder = RECORD.get(run.library)
             if i == 0 and separates and recorder in run.what_to_log():
                 separates.append(f"{recorder}, which records what SB3 does not log")
-        evidence = _speaks_for(id, findings, kind_of(run))
+        evidence = [*_speaks_for(id, findings, kind_of(run)), *_lies(id, read, kind_of(run))]
         evidence += [probe.says for probe in probes if probe.factors.get(id, 1.0) > CLEARLY]
         ranked.append(RankedCause(id, probability, evidence, separates))
     return ranked
@@ -298,6 +303,17 @@ def _speaks_for(cause: str, findings: Mapping[str, Finding], kind: str) -> list[
         if not rule.sign and (cause in rule.expected or chance >= usual):
             known.append((chance, found.says))
     return [says for _, says in sorted(known, reverse=True)]
+
+
+def _lies(cause: str, read: Mapping[str, float], kind: str) -> list[str]:
+    """Gauges that lie where they do much oftener with a cause than in healthy runs."""
+    rates, known = shipped_rates(), []
+    for gauge, value in read.items():
+        logs = rates.lies(gauge, value, kind)
+        times = math.exp(logs.get(cause, 0.0) - logs.get(HEALTHY, 0.0))
+        if times >= GAUGE_TELLS and logs.get(cause, 0.0) > 0.0:
+            known.append((times, says(gauge, value, times)))
+    return [told for _, told in sorted(known, reverse=True)[:MOST_GAUGES]]
 
 
 def _prescriptions(

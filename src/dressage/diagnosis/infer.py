@@ -18,6 +18,9 @@ a wrapper outside of what logs. Each way has rates of its own, and the cause is 
 ways are on average; rates over both together would fit neither. And any cause may do little harm:
 in a share of runs it shows by its own symptoms alone, and all else looks as in a healthy run.
 
+Numbers that have no threshold count too, by the range in which they lie (`gauges.py`), for a share
+of what they say, since they depend on one another and on what rules see.
+
 Logs without gradient norms are *bare*: what most libraries write. Rows are fewer there and means
 are taken otherwise, so their rates are counted apart and shrunk to those of all logs, and as little
 tells causes apart they have a temperature of their own.
@@ -31,7 +34,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from dressage.diagnosis.gauges import Ranges
 from dressage.diagnosis.rule import GRADIENTS, Rule
+from dressage.runs.table import Array
 from dressage.runs.uses import first_of
 from dressage.runs.view import RunView
 
@@ -49,7 +54,9 @@ QUIET = 0.4  # below a half: few metrics (SB3 logs few) leave healthy runs in so
 SCARCE = 0.25  # below, nothing is called healthy, however many faults share the rest
 UNSURE = 0.15  # below, the first of many causes is a guess, and seldom right
 NO_FAULT_NEAR = 1.5  # times the likeliest fault (chosen on training environments left out)
+GAUGED = 0.5  # share of what gauges say that counts (chosen on training environments left out)
 UNPROVEN = 0.1  # prior of a cause without labelled runs, beside one that has some
+NOTHING: Mapping[str, float] = {}
 Count = Mapping[str, Mapping[str, float]]  # cause -> family, and its bare logs -> environments
 
 
@@ -70,6 +77,7 @@ class Rates:
     environments: Count = field(default_factory=dict)
     rules: Mapping[str, Seen] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()  # rules that are shown and not counted: others say it too
+    gauges: Mapping[str, Ranges] = field(default_factory=dict)
     # These numbers are chosen on labelled runs of training: python -m benchmarks.faults learn
     temperature: float = 1.0
     temperature_bare: float = 1.0
@@ -99,6 +107,8 @@ class Rates:
         expected = rule.expected.get(named, FALSE_ALARM if cause == HEALTHY else rule.elsewhere)
         if rule.proof and (cause == HEALTHY or named not in rule.expected):
             return NEVER
+        if rule.fatal and cause == HEALTHY:
+            return NEVER
         if rule.arithmetic and named not in rule.expected:
             return expected
         fired, seen = self.counted(rule.id, cause)
@@ -126,6 +136,14 @@ class Rates:
         """By way: ln P(rule fires | a cause that shows in this way), and of its staying quiet."""
         return self._logs.setdefault((rule.id, kind), _Logs(self, rule, kind))
 
+    def lies(self, gauge: str, reading: float, kind: str) -> dict[str, float]:
+        """By cause: ln of how much oftener than usual a gauge lies where it does."""
+        family = kind.removesuffix(BARE)
+        if (gauge, family) not in self._ranges:
+            self._ranges[gauge, family] = self.gauges[gauge].logs(family)
+        place = self.gauges[gauge].place(reading)
+        return {cause: float(logs[place]) for cause, logs in self._ranges[gauge, family].items()}
+
     def ways(self, cause: str) -> list[str]:
         """In which a cause shows: as itself, and as labelled runs have shown it otherwise."""
         return [cause, *self._other_ways.get(cause, ())]
@@ -143,14 +161,20 @@ class Rates:
     def _logs(self) -> dict[tuple[str, str], _Logs]:
         return {}
 
+    @cached_property
+    def _ranges(self) -> dict[tuple[str, str], dict[str, Array]]:
+        return {}
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Rates:
         """As `benchmarks/faults/learn.py` writes it."""
         rules = {rule: Seen(told["fired"], told["unseen"]) for rule, told in data["rules"].items()}
+        gauges = {id: Ranges(told["cuts"], told["counts"]) for id, told in data["gauges"].items()}
         return cls(
             data["in"],
             rules,
             frozenset(data["silent"]),
+            gauges,
             float(data["temperature"]),
             float(data["temperature_bare"]),
             float(data["healthy"]),
@@ -177,7 +201,8 @@ class _Logs(dict[str, tuple[float, float]]):
 
     def __missing__(self, way: str) -> tuple[float, float]:
         rule = self.rule
-        least = NEVER if rule.proof else RAREST_SETTING if rule.arithmetic else RAREST
+        never = rule.proof or (rule.fatal and way == HEALTHY)
+        least = NEVER if never else RAREST_SETTING if rule.arithmetic else RAREST
         chance = min(max(self.rates.chance(rule, way, self.kind), least), 1.0 - least)
         self[way] = found = math.log(chance), math.log1p(-chance)
         return found
@@ -185,12 +210,13 @@ class _Logs(dict[str, tuple[float, float]]):
 
 class Evidence(NamedTuple):
     """ln P(what was seen | cause), by the ways in which causes show: of rules that look for
-    symptoms; of the same if a cause shows by its own alone; and of rules of arithmetic, which read
-    settings and repeat no symptom."""
+    symptoms; of the same if a cause shows by its own alone; of rules of arithmetic, which read
+    settings and repeat no symptom; and of gauges."""
 
     symptoms: Mapping[str, float]
     mild: Mapping[str, float]
     settings: Mapping[str, float]
+    gauges: Mapping[str, float]
 
     def less(self, other: Evidence) -> Evidence:
         """Without what another part of it says."""
@@ -205,13 +231,15 @@ def evidence(
     possible: Iterable[str],
     kind: str,
     rates: Rates,
+    readings: Mapping[str, float] = NOTHING,
 ) -> Evidence:
-    """What the rules that could see a run say of every cause that it can have, and of `HEALTHY`."""
+    """What the rules that could see a run, and the readings of gauges, say of every cause that it
+    can have, and of `HEALTHY`."""
     ways = [way for cause in (HEALTHY, *possible) for way in rates.ways(cause)]
     of_cause: dict[str, list[str]] = {}
     for way in ways:
         of_cause.setdefault(way.partition(".")[0], []).append(way)
-    symptoms, own, settings = (dict.fromkeys(ways, 0.0) for _ in range(3))
+    symptoms, own, settings, gauges = (dict.fromkeys(ways, 0.0) for _ in range(4))
     usual = 0.0
     for rule in rules:
         if rule.id in rates.silent:
@@ -227,7 +255,11 @@ def evidence(
         for cause in rule.own_causes & of_cause.keys():
             for way in of_cause[cause]:
                 own[way] += logs[way][quiet] - healthy
-    return Evidence(symptoms, {way: usual + more for way, more in own.items()}, settings)
+    for gauge, reading in readings.items():
+        for cause, log in rates.lies(gauge, reading, kind).items():
+            for way in of_cause.get(cause, ()):
+                gauges[way] += log
+    return Evidence(symptoms, {way: usual + more for way, more in own.items()}, settings, gauges)
 
 
 def _mean(logs: list[float], weights: Sequence[float] = ()) -> float:
@@ -244,12 +276,14 @@ def posterior(
     possible: Iterable[str],
     kind: str,
     rates: Rates,
+    readings: Mapping[str, float] = NOTHING,
 ) -> dict[str, float]:
     """Probabilities of the possible causes, and of `HEALTHY`, largest first.
 
-    `rules`: those that could see the run; `fired`: the ids of those that did; `kind`: `kind_of` it.
+    `rules`: those that could see the run; `fired`: the ids of those that did; `kind`: `kind_of` it;
+    `readings`: of gauges.
     """
-    return weighed(evidence(rules, fired, possible, kind, rates), kind, rates)
+    return weighed(evidence(rules, fired, possible, kind, rates, readings), kind, rates)
 
 
 def weighed(told: Evidence, kind: str, rates: Rates) -> dict[str, float]:
@@ -260,7 +294,7 @@ def weighed(told: Evidence, kind: str, rates: Rates) -> dict[str, float]:
     for way, symptoms in told.symptoms.items():
         if way != HEALTHY and rates.mild:
             symptoms = _mean([symptoms, told.mild[way]], (1.0 - rates.mild, rates.mild))
-        score = symptoms / temperature + told.settings[way]
+        score = symptoms / temperature + told.settings[way] + GAUGED * told.gauges[way]
         by_cause.setdefault(way.partition(".")[0], []).append(score)
     weights = {cause: rates.weight(cause, kind) for cause in by_cause if cause != HEALTHY}
     total = sum(weights.values())

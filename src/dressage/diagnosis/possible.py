@@ -12,7 +12,16 @@ import math
 import numpy as np
 
 from dressage.diagnosis.causes import CAUSES
-from dressage.diagnosis.look import beginning, early_spread, layers, median, number, part, returns
+from dressage.diagnosis.look import (
+    FEWEST,
+    beginning,
+    early_spread,
+    layers,
+    median,
+    number,
+    part,
+    returns,
+)
 from dressage.runs.algorithms import FAMILY
 from dressage.runs.view import RunView
 
@@ -50,6 +59,9 @@ OF_EVALUATIONS = ("normaliser-mismatch", "eval-env-mismatch")  # nothing tells o
 AGREE = (
     0.25  # share of what training gained by which evaluations may differ and still agree (guess)
 )
+# Deviations of late episodes by which the best evaluation is lower; the least that they are taken
+# to differ by, as a share (chosen on training runs: 1 of 949 healthy ones).
+FAR, SAME = 1.5, 0.02
 OTHER_SCALE = 10.0  # times what training earns (guess)
 OF_SCHEDULES = ("schedule-restarts", "lr-schedule-ends-early")
 ONE_PROCESS = ("dressage", "sb3", "cleanrl", "tianshou", "gymnasium-solver")
@@ -107,15 +119,20 @@ def possible_causes(run: RunView) -> list[str]:
 
 
 def _evaluations_differ(run: RunView) -> bool:
-    """Whether there are evaluations, and none of the late ones comes near what training earns, or
-    they are on another scale. A policy that needs its noise fails at times; in another game it
-    fails every time."""
+    """Whether there are evaluations, and none of the late ones comes near what training earns, by
+    what it gained or by what single episodes differ, or they are on another scale. A policy that
+    needs its noise fails at times; in another game it fails every time."""
     held_out = part(run["val/roll/ep_rew_mean"], 0.5)
     late = median(returns(run), 0.7)
     if not len(held_out) or not run["train/roll/ep_rew_mean"]:
         return bool(len(held_out))
     best, spread = float(held_out.max()), early_spread(run)
     below = not late - best <= AGREE * max(abs(late - beginning(run)), spread)
+    single = run.episodes.returns[run.episodes.env_steps > 0.7 * run.env_steps]
+    single = single[np.isfinite(single)]
+    if len(single) >= FEWEST and len(held_out) >= 3:
+        deviation = max(float(np.std(single)), SAME * abs(late))
+        below = below or best < late - FAR * deviation
     return below or abs(best) > OTHER_SCALE * max(abs(late), spread)
 
 

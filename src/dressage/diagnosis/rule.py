@@ -75,6 +75,7 @@ class Rule(ABC):
     # It compares two numbers that can only differ through a cause that it names: neither a healthy
     # run nor any other fault shows it.
     proof: ClassVar[bool] = False
+    fatal: ClassVar[bool] = False  # numbers that no sound training can have: never of a healthy run
     sign: ClassVar[bool] = False  # of health: counted, and not shown among symptoms
     # Looked for only in logs without gradient norms, as most libraries write them: what it tells,
     # those and what is logged with them tell better.

@@ -35,6 +35,7 @@ class MomentsImpossible(CheckpointRule):
     name = "moments-impossible"
     family = "checkpoint"
     severity = "critical"
+    fatal = True
     thresholds = {"rounding": Threshold(1.1, "rounding of float32")}
     expected = {
         "optimizer-state-corrupted": 0.9,

@@ -33,6 +33,7 @@ class MomentsOfOtherWeights(CheckpointRule):
     name = "moments-of-other-weights"
     family = "checkpoint"
     severity = "critical"
+    fatal = True
     thresholds = {"numbers": Threshold(0.0, "arithmetic")}
     expected = {
         "optimizer-state-corrupted": 0.3,

@@ -50,7 +50,7 @@ class UnitsDormantInCheckpoint(CheckpointRule):
             return None
         worst = max(found.units, key=lambda units: units.dormant / units.count)
         return self.found(
-            f"{found.dormant_share:.0%} of the hidden units of the newest checkpoint sleep; in "
+            f"{found.dormant_share:.0%} of the hidden units of the newest saved model sleep; in "
             f"{worst.layer} {worst.dormant} of {worst.count}.",
             checkpoint=found.path.name,
             dormant_share=found.dormant_share,

@@ -34,6 +34,7 @@ class WeightsNotFinite(CheckpointRule):
     name = "weights-not-finite"
     family = "checkpoint"
     severity = "critical"
+    fatal = True
     thresholds = {"entries": Threshold(0.0, "rlwatch")}
     expected = {
         "nan-input": 0.5,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dressage.diagnosis.look import episode_length, number
+from dressage.diagnosis.look import done, episode_length, number
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -17,7 +17,8 @@ class GaeLambdaExtreme(Rule):
         gae_lambda.
 
     Threshold and source
-        Below 0.5, or 1 with episodes of over 50 steps (guess; 0.9 to 0.98 is usual).
+        Below 0.5; or 1, RLlib’s default, with episodes of over 50 steps in a run that has not
+        learned (guess; 0.9 to 0.98 is usual).
 
     Prescription
         gae_lambda 0.95.
@@ -45,7 +46,7 @@ class GaeLambdaExtreme(Rule):
     def check(self, run: RunView) -> Finding | None:
         value = number(run, "gae_lambda")
         long = episode_length(run, 0.0)
-        whole = value >= 1.0 and run.algo == "ppo" and not long < 50
+        whole = value >= 1.0 and run.algo == "ppo" and not long < 50 and not done(run)
         if not (value < self.bound("low") or whole):
             return None
         return self.found(f"gae_lambda is {value:g}; 0.9 to 0.98 is usual.", gae_lambda=value)

@@ -7,8 +7,10 @@ import math
 import numpy as np
 
 from dressage.diagnosis.look import FEWEST, median, number
-from dressage.diagnosis.rule import Finding, Rule, Threshold
+from dressage.diagnosis.rule import Finding, Rule, Threshold, TooLittle
 from dressage.runs.view import RunView
+
+LATE = 0.15  # of the run: updates that begin there may just have been allowed to
 
 
 class FewUpdatesForTheData(Rule):
@@ -57,7 +59,7 @@ class FewUpdatesForTheData(Rule):
         if math.isnan(ratio) and len(done.values) >= FEWEST and np.ptp(done.env_steps) > 0:
             ratio = float(np.ptp(done.values) / np.ptp(done.env_steps))
         elif math.isnan(ratio) and len(done.values):  # so few that hardly a row has any
-            ratio = float(done.values[-1] / max(done.env_steps[-1], 1.0))
+            ratio = float(done.values[-1] / max(done.env_steps[-1] - self._began(run), 1.0))
         if math.isnan(ratio):
             freq, steps = number(run, "train_freq"), number(run, "gradient_steps")
             ratio = steps / freq / max(number(run, "n_envs"), 1.0) if steps > 0 else math.nan
@@ -69,3 +71,11 @@ class FewUpdatesForTheData(Rule):
             "train/metrics/update_to_data",
             update_to_data=ratio,
         )
+
+    def _began(self, run: RunView) -> float:
+        """From when on there were to be updates."""
+        began = number(run, "learning_starts")
+        first = float(run["updates"].env_steps[0])
+        if math.isnan(began) and first > LATE * max(run.budget or 0.0, run.env_steps):
+            raise TooLittle
+        return 0.0 if math.isnan(began) else min(began, first)

@@ -79,10 +79,9 @@ class EntropyCollapsed(Rule):
         certain = last < self.bound("certain") and not run["train/metrics/action_std"]
         if not gone and not certain and not start - last > self.thresholds["nats"].value:
             return None
+        fell = f"fell from {start:.3g} to {last:.3g}" if last < 0.9 * start else f"is {last:.3g}"
         return self.found(
-            f"The policy's entropy fell from {start:.3g} to {last:.3g} nats, and the return has "
-            "not risen "
-            "with it.",
+            f"The policy's entropy {fell} nats, and the return has not risen with it.",
             "train/metrics/entropy",
             entropy_start=start,
             entropy_end=last,

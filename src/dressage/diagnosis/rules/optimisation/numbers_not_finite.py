@@ -14,15 +14,15 @@ NOT_A_NUMBER = re.compile(r"\bnan\b|not finite|not a number|\binf\b", re.IGNOREC
 
 
 class NumbersNotFinite(Rule):
-    """Losses or gradients are not numbers.
+    """Losses, gradients or returns are not finite.
 
     Why it hurts
         One such update ruins every weight; where updates are skipped instead, their data is
         lost.
 
     Evidence
-        Losses that are NaN or infinite, and updates that were skipped because a gradient
-        was.
+        Losses that are NaN or infinite, returns that are after finite ones, and updates that were
+        skipped because a gradient was.
 
     Threshold and source
         Any [RX].
@@ -42,6 +42,7 @@ class NumbersNotFinite(Rule):
     name = "numbers-not-finite"
     family = "optimisation"
     severity = "critical"
+    fatal = True
     either = (
         "train/metrics/skipped_updates",
         "train/loss/policy",
@@ -68,14 +69,20 @@ class NumbersNotFinite(Rule):
     def check(self, run: RunView) -> Finding | None:
         skipped = float(np.nansum(run["train/metrics/skipped_updates"].values))
         for name, series in run.series.items():
-            if name.startswith("train/loss/") and len(series.values) >= FEWEST:
-                bad = ~np.isfinite(series.values[2:])
-                if bad.any():
-                    return self.found(
-                        f"{run.own_name(name)} is no number in {bad.sum()} of {len(bad)} rows.",
-                        name,
-                        rows=int(bad.sum()),
-                    )
+            values = series.values
+            if name.startswith("train/loss/") and len(values) >= FEWEST:
+                values = values[2:]
+            elif name == "train/roll/ep_rew_mean":  # of no episode before the first one ends
+                values = values[np.logical_or.accumulate(np.isfinite(values))]
+            else:
+                continue
+            bad = ~np.isfinite(values)
+            if bad.any():
+                return self.found(
+                    f"{run.own_name(name)} is not finite in {bad.sum()} of {len(bad)} rows.",
+                    name,
+                    rows=int(bad.sum()),
+                )
         said = [*run.notes, *run.log_lines[-50:]]
         told = (
             next((s for s in said if NOT_A_NUMBER.search(s)), None)

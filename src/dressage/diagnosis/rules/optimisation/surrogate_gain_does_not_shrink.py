@@ -58,7 +58,8 @@ class SurrogateGainDoesNotShrink(Rule):
         if not late > self.bound("share") * early or solved(run):
             return None
         return self.found(
-            f"{run.own_name('train/loss/policy')} was {early:.2g} at first and is {late:.2g}.",
+            f"{run.own_name('train/loss/policy')} "
+            f"was {early:.2g} in size at first and is {late:.2g}.",
             "train/loss/policy",
             early=early,
             late=late,

@@ -53,7 +53,8 @@ class SurrogateGainIsNone(Rule):
         if not usual < self.bound("size"):
             return None
         return self.found(
-            f"{run.own_name('train/loss/policy')} is {usual:.1g} in half of the rows.",
+            f"{run.own_name('train/loss/policy')} "
+            f"is at most {usual:.1g} in size in half of the rows.",
             "train/loss/policy",
             policy_loss=usual,
         )

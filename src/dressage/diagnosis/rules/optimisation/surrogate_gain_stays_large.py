@@ -53,7 +53,8 @@ class SurrogateGainStaysLarge(Rule):
         if not late > self.bound("size"):
             return None
         return self.found(
-            f"{run.own_name('train/loss/policy')} is {late:.2g} in the last fifth of the run.",
+            f"{run.own_name('train/loss/policy')} "
+            f"is {late:.2g} in size in the last fifth of the run.",
             "train/loss/policy",
             policy_loss=late,
         )

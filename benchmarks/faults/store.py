@@ -2,14 +2,15 @@
 
 A run keeps at most `ROWS` rows of its log, evenly spaced, the first, the last and those with an
 evaluation among them: real rows, not means. A number takes 16 bits: its sign and the logarithm of
-its size in steps of 0.3 % (so about three significant digits), in `RANGE`; differences between rows
-are what is written, since LZMA makes least of those.
+its size in steps of 0.6 %, of which 1.0 is one; differences between rows are what is written, since
+LZMA makes least of those.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -26,11 +27,12 @@ from dressage.runs.view import Episodes, RunView, Series
 FOLDER = Path(__file__).parent / "runs"
 ROWS = 64
 BLOCKS, BLOCK = 10, 8  # of episodes that ended one after the other
-STEP, SMALLEST = 0.003, 1e-15  # ln of the ratio of neighbours; below it is zero
+STEP = 0.006  # ln of the ratio of neighbours
+SMALLEST = math.exp(-5756 * STEP)  # about 1e-15; below it is zero
 LARGEST_CODE = 32_000
 MISSING, NAN, INFINITE, MINUS_INFINITE = 32_700, 32_701, 32_702, 32_703
 LEFT_OUT = ("sys/time/prepare", "sys/time/checkpoint", "sys/memory_mb")
-FORMAT = 1
+FORMAT = 2
 BARE = "bare"  # in an outcome: nothing else was kept of the run
 
 Codes = npt.NDArray[np.int16]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from benchmarks.faults.accepted import accepted
@@ -69,6 +69,7 @@ class Case:
         return self.way, self.environment, self.family
 
 
+Told = TypeVar("Told")
 Gauges = Callable[[RunView], Iterable[str]]
 
 
@@ -177,9 +178,13 @@ def countable(runs: Iterable[Stored]) -> list[Case]:
 
 
 def cases(runs: Iterable[Stored], with_config: bool, gauges: Gauges = shipped_gauges) -> list[Case]:
-    """Many are looked at by all cores."""
-    runs, look = list(runs), partial(case, with_config=with_config, gauges=gauges)
+    return by_all_cores(partial(case, with_config=with_config, gauges=gauges), runs)
+
+
+def by_all_cores(look: Callable[[Stored], Told], runs: Iterable[Stored]) -> list[Told]:
+    """Of few runs one core is as quick."""
+    runs = list(runs)
     if len(runs) < MANY:
-        return [look(run) for run in runs]
+        return list(map(look, runs))
     with ProcessPoolExecutor() as pool:
         return list(pool.map(look, runs, chunksize=50))

@@ -130,7 +130,8 @@ def test_accepted_goes_both_ways_and_has_the_cause_itself() -> None:
 def test_numbers_keep_three_digits_and_what_is_no_number() -> None:
     values = np.array([0.0, 1.0, -2.5, 1e-9, -3.21e7, np.nan, np.inf, -np.inf])
     again = store.decoded(store.encoded(values))
-    np.testing.assert_allclose(again, values, rtol=2e-3)
+    np.testing.assert_allclose(again, values, rtol=4e-3)
+    assert again[1] == pytest.approx(1.0, abs=1e-12)  # shares of one stay so
 
 
 def example(rows: int = 300) -> RunView:
@@ -175,7 +176,7 @@ def test_a_run_comes_back_thinned_with_real_rows(tmp_path: Path) -> None:
         after = again.view[name]
         places = np.searchsorted(before.env_steps, after.env_steps)
         np.testing.assert_array_equal(before.env_steps[places], after.env_steps)
-        np.testing.assert_allclose(after.values, before.values[places], rtol=2e-3)
+        np.testing.assert_allclose(after.values, before.values[places], rtol=4e-3)
         assert after.env_steps[0] <= before.env_steps[0] + 60
         assert after.env_steps[-1] == before.env_steps[-1]
     assert len(again.view["val/roll/ep_rew_mean"].values) == 10

@@ -242,6 +242,7 @@ def metrics_page() -> str:
         "says how the values within one log interval become one cell. A `*` stands for one column "
         "per network, setting or count. `dressage explain NAME` prints an entry.",
         f"```text\n{sources}\n```",
+        _letters(),
     ]
     for title, prefixes in groups.items():
         found = [m for m in metrics.METRICS.values() if m.name.startswith(prefixes)]
@@ -253,13 +254,19 @@ def metrics_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _letters() -> str:
+    """What the letters of sources stand for."""
+    return "\n".join(f"- [{mark}] {full}" for mark, full in metrics.SOURCES.items())
+
+
 def rules_page() -> str:
     rules = all_rules()
     parts = [
         "# Rules",
         "What `dressage diagnose` looks for, one symptom a rule. `dressage explain ID` prints one. "
         "A threshold marked *guess* has no source yet; a rule is *preview* until its rates on "
-        "labelled runs are known.",
+        "labelled runs are known. Letters in brackets are sources:",
+        _letters(),
     ]
     for family in FAMILIES:
         mine = [rule for rule in rules.values() if rule.family == family]

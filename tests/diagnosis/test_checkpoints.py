@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import re
+import shutil
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from safetensors.numpy import load_file, save_file
+from typer.testing import CliRunner
 
 import dressage
 from dressage.diagnosis.checkpoints import (
@@ -20,7 +27,9 @@ from dressage.diagnosis.checkpoints import (
 )
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.readers import read
+from dressage.runs.table import Array
 from dressage.runs.weights import Moments, Weights
+from dressage.ui.cli.app import app
 
 
 def weights(**tensors: np.ndarray) -> dict[str, np.ndarray]:
@@ -33,7 +42,8 @@ def kinds(problems: list[Problem]) -> list[str]:
 
 def held(first: list[float], second: list[float], step: float = 10.0) -> Weights:
     moments = Moments("all", step, np.array(first), np.array(second))
-    return Weights(Path("x"), {"a": np.zeros(50)}, [moments], updates=10.0)
+    tensors = {"a": np.zeros(50), "b": np.zeros(2), "c": np.zeros(1)}
+    return Weights(Path("x"), tensors, [moments], updates=10.0)
 
 
 @pytest.mark.parametrize("betas", [(0.9, 0.999), (0.5, 0.9), (0.0, 0.99)])
@@ -73,6 +83,8 @@ def test_no_gradients_pass_the_bound_on_first_moments_and_some_reach_it(
         (held([0.1], [1.0], step=0.0), ["wrong-steps"]),
         (held([0.1] * 60, [1.0] * 60), ["misfit-moments"]),
         (held([0.1], [1.0, 1.0]), ["misfit-moments"]),
+        (held([0.1] * 51, [1.0] * 51), []),
+        (held([0.1] * 49, [1.0] * 49), ["misfit-moments"]),
     ],
 )
 def test_what_is_wrong_with_moments(state: Weights, kind: list[str]) -> None:
@@ -123,6 +135,23 @@ def test_a_healthy_checkpoint_is_left_alone(run: Path) -> None:
     assert fired(run) == set()
 
 
+def damaged(run: Path, copy: Path, part: str, change: Callable[[str, Array], Array]) -> Path:
+    """Damage with a manifest that fits: as a faulty program writes it, not a broken disk."""
+    shutil.copytree(run, copy, symlinks=True)
+    for manifest in copy.glob("checkpoints/*/manifest.json"):
+        file = manifest.with_name(f"{part}.safetensors")
+        arrays = load_file(file)
+        for key, value in arrays.items():
+            arrays[key] = np.array(change(key, value), value.dtype, order="C")
+        save_file(arrays, file)
+        content = json.loads(manifest.read_text())
+        entry = content["files"][file.name]
+        entry["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+        entry["bytes"] = file.stat().st_size
+        manifest.write_text(json.dumps(content))
+    return copy
+
+
 @pytest.mark.parametrize(
     ("part", "name", "change", "rule"),
     [
@@ -141,28 +170,86 @@ def test_a_healthy_checkpoint_is_left_alone(run: Path) -> None:
     ],
 )
 def test_each_rule_sees_what_it_is_for(
-    run: Path, tmp_path: Path, part: str, name: str, change, rule: str
+    run: Path, tmp_path: Path, part: str, name: str, change: Callable[[Array], Array], rule: str
 ) -> None:
-    """Damage with a manifest that fits: as a faulty program writes it, not a broken disk."""
-    import hashlib
-    import json
-    import shutil
-
-    copy = tmp_path / run.name
-    shutil.copytree(run, copy, symlinks=True)
-    for manifest in copy.glob("checkpoints/*/manifest.json"):
-        file = manifest.with_name(f"{part}.safetensors")
-        arrays = load_file(file)
-        for key in arrays:
-            if re.search(name, key):
-                arrays[key] = np.array(change(arrays[key]), arrays[key].dtype, order="C")
-        save_file(arrays, file)
-        content = json.loads(manifest.read_text())
-        entry = content["files"][file.name]
-        entry["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-        entry["bytes"] = file.stat().st_size
-        manifest.write_text(json.dumps(content))
+    copy = damaged(
+        run,
+        tmp_path / run.name,
+        part,
+        lambda key, value: change(value) if re.search(name, key) else value,
+    )
     assert rule in fired(copy)
+
+
+def said(path: Path) -> str:
+    """By the command itself."""
+    told = CliRunner().invoke(app, ["diagnose", str(path)])
+    assert told.exit_code == 0, told.output
+    return " ".join(told.output.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("exp_avg$", lambda x: x[:-3], "The moments of all/#0 have sizes [4607, 4610]"),
+        ("exp_avg", lambda x: x[:-3], "The optimizer remembers 4,607 numbers of all/#0"),
+        ("exp_avg", lambda x: np.tile(x, 9), "more than the 9,155 weights there are"),
+    ],
+)
+def test_moments_that_do_not_fit_are_told_of_a_checkpoint(
+    run: Path, tmp_path: Path, name: str, change: Callable[[Array], Array], says: str
+) -> None:
+    copy = damaged(
+        run,
+        tmp_path / run.name,
+        "optimizer",
+        lambda key, value: change(value) if re.search(name, key) else value,
+    )
+    assert "CKP005" not in said(run)
+    told = said(copy)
+    assert "CKP005" in told and says in told
+
+
+SAMPLES = Path(__file__).parents[1] / "readers" / "samples"
+
+
+@pytest.mark.parametrize("sample", ["sb3_ppo", "sb3_dqn", "sb3_sac"])
+@pytest.mark.parametrize(
+    ("names", "change", "says"),
+    [
+        (("exp_avg",), lambda x: x.flatten()[:-1], "have sizes"),
+        (("exp_avg", "exp_avg_sq"), lambda x: x[:-1], "which no tensor of the weights has"),
+        (("exp_avg", "exp_avg_sq"), lambda x: x.flatten(), "have the shape"),
+        (("exp_avg", "exp_avg_sq"), lambda x: x.repeat(40, 1), "more than the"),
+    ],
+)
+def test_moments_that_do_not_fit_are_told_of_a_model_of_sb3(
+    sample: str,
+    names: tuple[str, ...],
+    change: Callable[[torch.Tensor], torch.Tensor],
+    says: str,
+    tmp_path: Path,
+) -> None:
+    """One tensor's, as SB3 would save them after they were loaded into another network's place."""
+    folder = tmp_path / sample
+    shutil.copytree(SAMPLES / sample, folder)
+    assert "CKP005" not in said(folder)
+    model = folder / "model.zip"
+    with zipfile.ZipFile(model) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    (part, *_) = (name for name in parts if name.endswith(".optimizer.pth"))
+    state = torch.load(io.BytesIO(parts[part]), weights_only=True)
+    for name in names:
+        state["state"][0][name] = change(state["state"][0][name]).contiguous()
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    with zipfile.ZipFile(model, "w") as archive:
+        for name, content in (parts | {part: buffer.getvalue()}).items():
+            archive.writestr(name, content)
+    for given in (folder, model):
+        told = said(given)
+        assert "CKP005" in told and says in told
+        assert "could not be looked for" not in told
 
 
 def test_a_run_without_weights_is_not_judged(run: Path) -> None:

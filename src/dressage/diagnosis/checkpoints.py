@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from dressage.runs.view import RunView
 from dressage.runs.weights import Moments, Weights, read_weights
 
 PROBES = 512  # standard normal observations by which units are judged
+SB3 = ".zip"  # of the models that it saves
+APART = "ent_coef_optimizer"  # of what SB3 saves elsewhere than among the weights
 LARGEST = 256 * 2**20  # bytes of a file that is still read
 EXPLODING = 1e3  # root of a second moment: gradients of a thousand and more (guess)
 Kind = Literal[
@@ -98,7 +100,7 @@ def inspect(weights: Weights, activation: str = "tanh") -> Inspection:
         layers,
         dormant_units(weights.tensors, activation),
         problems,
-        numbers(weights) if weights.path.suffix == ".zip" else {},
+        numbers(weights) if weights.path.suffix == SB3 else {},
     )
 
 
@@ -229,44 +231,88 @@ def _steps(weights: Weights) -> Iterator[Problem]:
 
 def _misfits(weights: Weights) -> Iterator[Problem]:
     total = sum(value.size for value in weights.tensors.values())
+    shapes = {value.shape for value in weights.tensors.values()}
+    of_sb3 = weights.path.suffix == SB3  # tensor by tensor, and in a row where it is ours
+    in_a_row = weights.moments and not of_sb3
+    sums = _sums(value.size for value in weights.tensors.values()) if in_a_row else 0
     for held in weights.moments:
         sizes = {v.size for v in (held.first, held.second) if v is not None}
+        size = max(sizes, default=0)
+        says = ""
         if len(sizes) > 1:
-            yield Problem(
-                "misfit-moments", f"The moments of {held.name} have sizes {sorted(sizes)}."
+            says = f"The moments of {held.name} have sizes {sorted(sizes)}."
+        elif size > total:
+            says = (
+                f"The optimizer remembers {size:,} numbers of {held.name}, more than the {total:,} "
+                "weights there are."
             )
-        elif sizes and next(iter(sizes)) > total:
-            yield Problem(
-                "misfit-moments",
-                f"The optimizer remembers {next(iter(sizes)):,} numbers of {held.name}, more than "
-                f"the {total:,} weights there are.",
+        elif of_sb3:
+            if held.shape not in shapes and sizes and not held.name.startswith(APART):
+                says = (
+                    f"The moments of {held.name} have the shape {held.shape}, which no tensor of "
+                    "the weights has."
+                )
+        elif not sums >> size & 1:
+            says = (
+                f"The optimizer remembers {size:,} numbers of {held.name}, and no choice among the "
+                f"{len(weights.tensors)} tensors of weights has as many."
             )
+        if says:
+            yield Problem("misfit-moments", says)
+
+
+def _sums(sizes: Iterable[int]) -> int:
+    """Bit n is set where some of these sum to n."""
+    sums = 1
+    for size in sizes:
+        sums |= sums << size
+    return sums
 
 
 @lru_cache(maxsize=32)
-def _inspected(path: Path, changed: int, activation: str) -> Inspection | None:
+def _inspected(path: Path, changed: int, activation: str) -> Inspection | str:
+    """What is found, or why it cannot be read."""
     try:
         return inspect(read_weights(path), activation)
-    except RunError:  # damaged, or of a kind that is not read
-        return None
+    except RunError as error:  # damaged, or of a kind that is not read
+        return str(error)
+
+
+def _looks(run: RunView, paths: Sequence[Path]) -> Iterator[Inspection | str]:
+    """At the newest of some weights, and at the one before it if that cannot be read."""
+    for path in reversed(paths[-2:]):
+        try:
+            files = [*path.iterdir()] if path.is_dir() else [path]
+            sizes = {file: file.stat() for file in files if file.name != "memory.safetensors"}
+            changed = max(status.st_mtime_ns for status in [path.stat(), *sizes.values()])
+        except OSError:  # deleted since
+            continue
+        if (size := sum(status.st_size for status in sizes.values())) > LARGEST:
+            yield f"{path} has {size:,} bytes, more than the {LARGEST:,} that are looked at."
+            continue
+        default = "tanh" if run.family == "on-policy" else "relu"
+        found = _inspected(path, changed, str(run.config.get("activation") or default))
+        yield found
+        if not isinstance(found, str):
+            return
 
 
 def newest(run: RunView) -> Inspection | None:
     """Of the run's newest weights; None where there are none that can be read."""
-    for path in reversed(run.weights[-2:]):
-        try:
-            files = [*path.iterdir()] if path.is_dir() else [path]
-            size = sum(file.stat().st_size for file in files if file.name != "memory.safetensors")
-            changed = path.stat().st_mtime_ns
-        except OSError:
-            continue
-        if size > LARGEST:
-            continue
-        default = "tanh" if run.family == "on-policy" else "relu"
-        activation: Any = run.config.get("activation") or default
-        if (found := _inspected(path, changed, str(activation))) is not None:
-            return found
-    return None
+    return _first(_looks(run, run.weights))
+
+
+def _first(looks: Iterable[Inspection | str]) -> Inspection | None:
+    return next((found for found in looks if not isinstance(found, str)), None)
+
+
+def not_looked_at(run: RunView) -> list[str]:
+    """Why the newest weights were passed over, a sentence each."""
+    return [
+        f"Weights that were not looked at: {why}"
+        for why in _looks(run, run.weights)
+        if isinstance(why, str)
+    ]
 
 
 class CheckpointRule(Rule):
@@ -278,7 +324,8 @@ class CheckpointRule(Rule):
 
 def saved_numbers(run: RunView) -> dict[str, float]:
     """Of `saved_model.py`: those kept of a model, or of the newest one that SB3 saved."""
-    if run.saved or (found := newest(run)) is None:
+    models = [path for path in run.weights if path.suffix == SB3]
+    if run.saved or (found := _first(_looks(run, models))) is None:
         return run.saved
     return found.numbers
 

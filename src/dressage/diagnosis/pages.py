@@ -10,6 +10,7 @@ from dressage.diagnosis.diagnose import shipped_rates
 from dressage.diagnosis.infer import HEALTHY, of_all
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.rule import Rule
+from dressage.runs.metrics import cited
 
 ENOUGH = 8  # healthy environments that could show a rule, before its rates count as measured
 HEADINGS = (
@@ -45,11 +46,17 @@ class RulePage:
             return "It was not looked for on labelled runs yet."
         quiet, healthy = counted.pop(HEALTHY, (0, 0))
         often = sorted(counted.items(), key=lambda item: -item[1][0])[:6]
-        hits = ", ".join(f"{_named(way)} {f:.2g} of {n:g}" for way, (f, n) in often if f)
+        hits = ", ".join(f"{_named(way)} {_share(f, n)}" for way, (f, n) in often if f)
         return (
-            f"It fired in {quiet:.2g} of {healthy:g} healthy environments (runs of one count "
-            f"together); {hits or 'in no faulty one'}."
+            f"It fired in {_share(quiet, healthy)} healthy environments (each counts by the share "
+            f"of its runs); {hits or 'in no faulty one'}."
         )
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """What the letters of its sources stand for."""
+        letters = [f"[{threshold.source}]" for threshold in self.rule.thresholds.values()]
+        return cited(" ".join([*self.sections.values(), *letters]))
 
     def _counted(self) -> dict[str, tuple[float, float]]:
         """By cause: environments of training in which it fired, and where it could be seen."""
@@ -72,6 +79,13 @@ def _named(way: str) -> str:
     """A cause, and in brackets in which other way it showed."""
     cause, _, word = way.partition(".")
     return f"{cause} ({word})" if word else cause
+
+
+def _share(fired: float, seen: float) -> str:
+    """Environments are counted by the share of their runs, and so are no whole numbers."""
+    share = 100 * min(fired / seen, 1.0) if seen else 0.0
+    percent = "below 1" if 0 < share < 0.5 else f"{share:.0f}"
+    return f"{percent} % of {max(round(seen), 1) if seen else 0}"
 
 
 def page(rule: Rule) -> RulePage:

@@ -82,7 +82,8 @@ def _by_tensor(saved: Weights) -> dict[str, Moments]:
         if not number.isdigit() or int(number) >= len(names):
             continue
         name = names[int(number)]
-        if one.second is not None and one.second.size == saved.tensors[name].size:
+        sizes = {moment.size for moment in (one.first, one.second) if moment is not None}
+        if one.second is not None and sizes == {saved.tensors[name].size}:
             found[name] = one
     return found
 

@@ -94,7 +94,7 @@ def group_document(group: Gathered, added: Added | None = None) -> Document:
     steps = group_steps(group, outside) if first.ours else []
     seeds = f"{len(members)} seed{'s' * (len(members) > 1)}"
     return Document(
-        title=f"{first.env}, {first.algo.upper()}, {seeds}",
+        title=f"{first.task}, {seeds}",
         run_id=_short_name(group),
         status=group.status,
         sections=[

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from dressage.reporting.curve import learning_curve
 from dressage.reporting.document import (
     Added,
@@ -28,7 +26,7 @@ from dressage.reporting.panels import MOST_OWN, key_table, metric_charts, own_me
 from dressage.reporting.settings import settings_blocks
 from dressage.reporting.source import RunData
 from dressage.reporting.trends import healthy_text, known_metric
-from dressage.runs.metrics import SOURCES
+from dressage.runs.metrics import cited
 
 
 def run_document(data: RunData, added: Added | None = None) -> Document:
@@ -43,7 +41,7 @@ def run_document(data: RunData, added: Added | None = None) -> Document:
     steps = next_steps(data, evaluations, outside) if data.ours else []
     seed = f", seed {clean(data.config['seed'], 40)}" if "seed" in data.config else ""
     return Document(
-        title=f"{data.env}, {data.algo.upper()}{seed}",
+        title=f"{data.task}{seed}",
         run_id=data.id,
         status=data.state,
         sections=[
@@ -90,10 +88,7 @@ def table_blocks(table: Table) -> list[Block]:
 def source_blocks(names: list[str]) -> list[Block]:
     """Which letters in brackets mean what, of those that appear."""
     text = " ".join(healthy_text(known_metric(name)) for name in names)
-    cited = {
-        mark.strip() for group in re.findall(r"\[([^\]]+)\]", text) for mark in group.split(",")
-    }
-    rows: list[Words] = [f"{mark}: {full}" for mark, full in SOURCES.items() if mark in cited]
+    rows: list[Words] = [f"{mark}: {full}" for mark, full in cited(text).items()]
     if not rows:
         return []
     return [Fold("Sources of the healthy ranges, by the letters in brackets", Bullets(rows))]

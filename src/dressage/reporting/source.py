@@ -95,6 +95,18 @@ class RunData:
         return clean(self.config.get("algo") or "unknown", 60)
 
     @property
+    def task(self) -> str:
+        """Environment and algorithm, for a title."""
+        match self.env_is_known, bool(self.config.get("algo")):
+            case False, False:
+                return "An unknown environment and algorithm"
+            case False, True:
+                return f"An unknown environment, {self.algo.upper()}"
+            case True, False:
+                return f"{self.env}, an unknown algorithm"
+        return f"{self.env}, {self.algo.upper()}"
+
+    @property
     def state(self) -> str:
         return clean(self.status.get("state", "unknown"), 40)
 

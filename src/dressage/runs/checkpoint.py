@@ -202,12 +202,13 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 def _part_bytes(path: Path, name: str, entry: Mapping[str, Any]) -> bytearray:
     where = path / name
-    content = read_bytes(where, min(int(entry["bytes"]), PART_LIMIT), follow_links=False)
-    if len(content) != entry["bytes"]:
+    size = where.stat().st_size if where.is_file() and not where.is_symlink() else entry["bytes"]
+    if size != entry["bytes"]:  # before it is read: it may be huge
         raise RunError(
-            f"{where} has {len(content)} bytes, but its manifest says {entry['bytes']}: "
+            f"{where} has {size} bytes, but its manifest says {entry['bytes']}: "
             "the checkpoint is damaged; use an earlier one."
         )
+    content = read_bytes(where, min(int(entry["bytes"]), PART_LIMIT), follow_links=False)
     if hashlib.sha256(content).hexdigest() != entry["sha256"]:
         raise RunError(
             f"{where} does not have the hash in its manifest: the checkpoint is damaged or was "

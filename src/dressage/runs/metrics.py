@@ -10,6 +10,7 @@ none yet.
 from __future__ import annotations
 
 import fnmatch
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -28,6 +29,7 @@ SOURCES = {
     "KA": "Karpathy, CS231n, “Neural networks part 3”",
     "PPO": "arXiv 1707.06347",
     "ML": "ml-agents' documentation",
+    "RW": "rlwatch",
 }
 BEFORE_OURS = "dressage/"  # our names in the logs of other libraries, as dressage.sb3 writes them
 LEAD_COLUMNS = ("env_steps", "updates", "episodes", "wall_seconds")
@@ -186,6 +188,13 @@ def describe(name: str) -> Metric:
         ends = [known for known in METRICS if known.rpartition("/")[2] == name.rpartition("/")[2]]
         near = f" Did you mean '{ends[0]}'?" if ends else ""
     raise RunError(f"There is no metric named '{name}'.{near}")
+
+
+def cited(text: str) -> dict[str, str]:
+    """What the letters in brackets of a text stand for."""
+    groups = re.findall(r"\[([^\]]+)\]", text)
+    marks = {mark.strip() for group in groups for mark in group.split(",")}
+    return {mark: full for mark, full in SOURCES.items() if mark in marks}
 
 
 _ORDER = {name: i for i, name in enumerate(METRICS)}

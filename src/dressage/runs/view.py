@@ -61,7 +61,8 @@ class Missing(NamedTuple):
 class RunView:
     path: Path
     id: str
-    library: str  # dressage, sb3, cleanrl, rllib, tianshou, gymnasium-solver, wandb, mlflow, table
+    # dressage, sb3, cleanrl, rllib, tianshou, gymnasium-solver, wandb, mlflow, table, unknown
+    library: str
     algo: str | None = None  # our spelling
     env: str | None = None
     config: dict[str, Any] = field(default_factory=dict)  # our names; schedules as our text

@@ -37,6 +37,7 @@ class Moments:
     second: Array | None = None
     betas: tuple[float, float] = (0.9, 0.999)
     is_adam: bool = True
+    shape: tuple[int, ...] | None = None  # of what it remembers of, as the file has it
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,7 @@ def _moments(name: str, state: Mapping[str, Any], betas: Any = None) -> Moments 
     if first is None and second is None and "step" not in state:
         return None
     known = isinstance(betas, tuple) and len(betas) == 2
+    moment = second if first is None else first
     return Moments(
         name,
         _number(state.get("step")),
@@ -118,6 +120,7 @@ def _moments(name: str, state: Mapping[str, Any], betas: Any = None) -> Moments 
         None if second is None else np.asarray(second, np.float64).ravel(),
         (float(betas[0]), float(betas[1])) if known else (0.9, 0.999),
         "exp_avg" in state,
+        None if moment is None else np.shape(moment),
     )
 
 

@@ -10,6 +10,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from dressage.diagnosis.infer import SHORT
 from dressage.diagnosis.report import DiagnosisReport
 from dressage.reporting import Report
 from dressage.reporting.document import Chart, Document, Heading, Paragraph, Table, Tiles
@@ -48,13 +49,16 @@ def styled(line: Line) -> Text:
 
 
 def reaches(report: DiagnosisReport, level: str) -> bool:
-    """Whether a change is asked for that is at least as urgent as `level`; a guess is not. A run
-    whose numbers are none does not pass, even where nothing tells why."""
+    """Whether a change is asked for that is at least as urgent as `level`; a guess is not, nor what
+    may come second in a run that shows no fault. A run whose numbers are none does not pass, even
+    where nothing tells why."""
     urgent, found = LEVELS[: LEVELS.index(level) + 1], report.diagnosis
     if any(symptom.rule in NOT_FINITE for symptom in found.symptoms):
         return True
-    return found.verdict != "cannot_tell" and any(
-        asked.priority in urgent for asked in found.prescriptions
+    changes = found.prescriptions if found.verdict in ("faulty", "undertrained") else []
+    return any(
+        asked.priority in urgent and (found.verdict == "faulty" or asked.cause == SHORT)
+        for asked in changes
     )
 
 

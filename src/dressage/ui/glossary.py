@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from dressage.errors import ConfigError, RunError, did_you_mean
-from dressage.runs.metrics import METRICS, describe
+from dressage.runs.metrics import METRICS, cited, describe
 
 Entry = dict[str, Any]
 
@@ -47,7 +47,8 @@ def _metrics(word: str) -> list[Entry]:
 
 
 def _metric(name: str) -> Entry:
-    return {"kind": "metric", **asdict(describe(name))}
+    told = describe(name)
+    return {"kind": "metric", **asdict(told), "sources": cited(told.healthy)}
 
 
 def _named_elsewhere(word: str, settings: dict[str, Entry]) -> list[Entry]:
@@ -85,6 +86,7 @@ def _rules(word: str) -> list[Entry]:
             "sections": told.sections,
             "thresholds": {n: [t.value, t.source] for n, t in rule.thresholds.items()},
             "speaks_for": dict(told.speaks_for),
+            "sources": told.sources,
         }
     ]
 
@@ -164,5 +166,6 @@ def entry_text(entry: Entry) -> Group:
         facts += [(f"shows as {id}", title) for id, title in list(entry["rules"].items())[:10]]
     else:
         facts = [(f"default, {owner}", str(value)) for owner, value in entry["defaults"].items()]
+    facts += [(f"[{mark}]", full) for mark, full in entry.get("sources", {}).items()]
     lines += [Text.assemble((f"  {label}: ", "dim"), value) for label, value in facts]
     return Group(*lines)

@@ -30,6 +30,7 @@ from dressage.reporting.group import Gathered, group_document
 from dressage.reporting.sections import run_document
 from dressage.reporting.source import OURS, bounded, from_view
 from dressage.runs.group import Group, is_group
+from dressage.runs.readers import assemble, generic, saved_weights
 from dressage.runs.view import RunView, Series
 
 Probe = Callable[[RunView], Sequence[ProbeResult]]
@@ -80,10 +81,14 @@ def examine(
 def _setting(view: RunView) -> str:
     if view.library == OURS and is_group(view.path.parent):
         return str(view.path.parent)  # one setting, though a member may have trained on for longer
+    if view.library == saved_weights.LIBRARY:
+        return str(view.path)  # weights alone tell nothing of their setting
     config = {k: v for k, v in view.config.items() if k not in OWN_TO_A_RUN}
-    return json.dumps(
-        [view.library, view.algo, view.env, config], sort_keys=True, default=str, skipkeys=True
-    )
+    # Of a log without settings, what it holds is all that tells whether another is of its kind.
+    plain = view.library == generic.LIBRARY or not config
+    columns = sorted(view.own_names.items()) if plain else []
+    told = [view.library, view.algo, view.env, config, columns]
+    return json.dumps(told, sort_keys=True, default=str, skipkeys=True)
 
 
 def examine_set(
@@ -92,7 +97,11 @@ def examine_set(
     verified: Sequence[Verified] = (),
 ) -> DiagnosisReport:
     """Runs that are seeds of one setting, or a single run."""
+    from dressage.diagnosis.checkpoints import not_looked_at  # slow to import, as its rules are
+
     views = [_bounded(view) for view in views]
+    for view in views:
+        assemble.note(view, *not_looked_at(view))
     name, folder = _name_and_folder(views)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # means of nothing are not known: nan
@@ -113,7 +122,7 @@ def _bounded(view: RunView) -> RunView:
     episodes = view.episodes._replace(
         returns=bounded(view.episodes.returns), lengths=bounded(view.episodes.lengths)
     )
-    return replace(view, series=series, episodes=episodes)
+    return replace(view, series=series, episodes=episodes, notes=[*view.notes])
 
 
 def _name_and_folder(views: Sequence[RunView]) -> tuple[str, Path | None]:

@@ -7,6 +7,7 @@ is looked through for runs below it. Links within what was given are never follo
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,13 @@ from dressage.runs.readers import (
     mlflow,
     own,
     rllib,
+    saved_weights,
     sb3,
     tianshou,
     vocabulary,
     wandb,
 )
+from dressage.runs.readers.called_alike import tell_apart
 from dressage.runs.readers.event_files import is_event_file, read_events
 from dressage.runs.readers.nothing_known import say_what_is_needed, without_strangers
 from dressage.runs.readers.safe import (
@@ -51,7 +54,7 @@ JSON_LINES = (".jsonl", ".ndjson", ".json")
 TABLES = (".csv", ".tsv", *JSON_LINES)
 UNDERSTOOD = (
     "runs of dressage, Stable-Baselines3, CleanRL, RLlib, Tianshou, gymnasium-solver, W&B and "
-    "MLflow, event files of TensorBoard, CSV and JSON lines"
+    "MLflow, event files of TensorBoard, CSV and JSON lines, weights in safetensors"
 )
 Reader = Callable[[], RunView]
 
@@ -81,6 +84,8 @@ def read(
         if settings:
             _check_algorithm(view, settings)
             _configure(view, settings)
+    tell_apart(views)
+    for view in views:
         say_what_is_needed(view)
         assemble.finish(view)
     return views
@@ -159,13 +164,27 @@ def _read_folder(folder: Path, mapping: Mapping[str, str]) -> list[RunView]:
         if not found and depth < DEPTH:
             todo += [(child, depth + 1) for child in subfolders(here)]
     if not views:
+        views = _weights_in(folder, unread)
+    if not views:
         reason = f" {unread[0]}" if unread else ""
         raise RunError(
             f"There is no run in {folder} that can be read.{reason} Known are: {UNDERSTOOD}."
         )
     views = without_strangers(folder, views, mapping)
+    saved_weights.join(folder, views, DEPTH)
     for view in views:
         assemble.note(view, *unread[:3])
+    return views
+
+
+def _weights_in(folder: Path, unread: list[str]) -> list[RunView]:
+    """Where there is no log: a run for each folder of weights."""
+    views: list[RunView] = []
+    for home, files in saved_weights.by_folder(folder, DEPTH).items():
+        try:
+            views.append(saved_weights.read(home, files))
+        except RunError as error:
+            unread.append(str(error))
     return views
 
 
@@ -185,7 +204,9 @@ def _runs_in(folder: Path, mapping: Mapping[str, str]) -> list[RunView]:
         return [gymnasium_solver.read(folder, list(walk(folder, depth=2)))]
     if "progress.csv" in names and rllib.looks_like(_csv_names(folder / "progress.csv")):
         return [rllib.read(folder, files)]
-    if "progress.csv" in names:
+    if "progress.csv" in names or (
+        sb3.JSON in names and sb3.looks_like(_json_names(folder / sb3.JSON))
+    ):
         return [sb3.read(folder, [*files, *_beside(folder)])]
     if events := [file for file in files if is_event_file(file)]:
         return [_read_event_files(folder, [*files, *_beside(folder)], events, mapping)]
@@ -229,6 +250,17 @@ def _csv_names(file: Path) -> set[str]:
         return set()
 
 
+def _json_names(file: Path) -> set[str]:
+    """Of the first row of JSON lines."""
+    with open_file(file) as stream:
+        line = stream.readline(LINE)
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return set()
+    return set(row) if isinstance(row, dict) else set()
+
+
 def _read_event_files(
     path: Path, files: list[Path], events: list[Path], mapping: Mapping[str, str]
 ) -> RunView:
@@ -251,6 +283,8 @@ def _read_file(file: Path, mapping: Mapping[str, str]) -> list[RunView]:
         return [_read_event_files(file, [file], [file], mapping)]
     if file.suffix in (".zip", ".npz") or sb3.is_monitor(file):
         return [sb3.read(file, [file])]
+    if file.suffix == saved_weights.SUFFIX:
+        return [saved_weights.read(file, [file])]
     if file.suffix == ".wandb":
         return [wandb.read(file, [file], mapping)]
     if file.suffix in (".csv", ".tsv", ".txt"):
@@ -264,8 +298,11 @@ def _read_file(file: Path, mapping: Mapping[str, str]) -> list[RunView]:
                 return [gymnasium_solver.read(file, [file])]
         return generic.read_table(file, read_csv(file), mapping)
     if file.suffix in JSON_LINES:
-        if file.name == "result.json" and "env_steps" not in mapping:
-            return [rllib.read(file, [file])]
+        if "env_steps" not in mapping:
+            if file.name == "result.json":
+                return [rllib.read(file, [file])]
+            if file.name == sb3.JSON and sb3.looks_like(_json_names(file)):
+                return [sb3.read(file, [file])]
         table = read_json_lines(file, skip=("config",))
         if not table.rows:
             raise RunError(f"{file} holds no table: one JSON object a line is expected.")

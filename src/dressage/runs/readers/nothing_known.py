@@ -21,11 +21,7 @@ NEEDED = (
 def nothing_known(view: RunView) -> bool:
     """Whether a log tells nothing of what was learned: counters and speed alone are not enough."""
     told = (name for name in view.visible() if name not in COUNTERS)
-    return (
-        all(name.startswith(BESIDE) for name in told)
-        and not len(view.episodes.returns)
-        and not view.weights
-    )
+    return all(name.startswith(BESIDE) for name in told) and not len(view.episodes.returns)
 
 
 def say_what_is_needed(view: RunView) -> None:
@@ -34,7 +30,7 @@ def say_what_is_needed(view: RunView) -> None:
     if view.unknown:
         found = shortened(view.unknown, MOST_COLUMNS)
         assemble.note(view, f"No metric of {quoted(view.id)} is known. Found: {found}. {NEEDED}.")
-    else:
+    elif not view.weights:
         assemble.note(view, f"{quoted(view.id)} holds no metric that can be read.")
 
 

@@ -76,6 +76,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def written(path: Path) -> float:
+    """When a file was last written to; 0 if nobody knows."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def open_file(path: Path) -> IO[bytes]:
     """A regular file to read from, which is not a link."""
     try:

@@ -1,6 +1,6 @@
-"""Stable-Baselines3 and sb3-contrib, with RL-Zoo's files: progress.csv or event files, monitors,
-evaluations.npz, the plain values of a model's zip, config.yml and args.yml; and what
-`dressage.sb3.Recorder` has added to them."""
+"""Stable-Baselines3 and sb3-contrib, with RL-Zoo's files: progress.csv, progress.json or event
+files, monitors, evaluations.npz, the plain values of a model's zip, config.yml and args.yml; and
+what `dressage.sb3.Recorder` has added to them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from dressage.runs.readers import assemble
 from dressage.runs.readers.clock import straighten
 from dressage.runs.readers.event_files import Events, is_event_file, read_events
 from dressage.runs.readers.names import Metric, Names, Setting, renamed
-from dressage.runs.readers.safe import npz_arrays, read_json_file, read_yaml, zip_entries
+from dressage.runs.readers.safe import npz_arrays, read_json_file, read_yaml, written, zip_entries
 from dressage.runs.readers.sb3_arguments import ARGUMENTS
 from dressage.runs.readers.sb3_zip import settings_in
-from dressage.runs.readers.tables import Table, read_csv
+from dressage.runs.readers.tables import Table, read_csv, read_json_lines
 from dressage.runs.readers.values import canonical, flat_config, plain_value, schedule_text
 from dressage.runs.view import Episodes, RunView, Series
 
 LIBRARY = "sb3"
 RECORDED = "dressage.json"  # settings that the Recorder writes
+JSON = "progress.json"  # the same as progress.csv, one object a line
 CLOCK = ("time/total_timesteps",)
 ON_POLICY, VALUE_BASED = FAMILIES["on-policy"], FAMILIES["value-based"]
 OFF_POLICY = (*VALUE_BASED, *FAMILIES["actor-critic"])
@@ -111,7 +112,7 @@ def read(path: Path, files: list[Path], tags: Events | None = None) -> RunView:
     """A run from its files, whichever of them there are; `tags` if its event files are read."""
     view = RunView(path, path.stem if path.is_file() else path.name, LIBRARY)
     own = _own_config(view, files)
-    tables = [read_csv(file) for file in files if file.name == "progress.csv"]
+    tables = _tables(files)
     events = [file for file in files if is_event_file(file)]
     if tags is None and events and not any(table.rows for table in tables):
         tags = read_events(events)
@@ -131,19 +132,20 @@ def read(path: Path, files: list[Path], tags: Events | None = None) -> RunView:
     for file in files:
         if file.name == "evaluations.npz":
             _guarded(view, _add_evaluations, file)
-    view.weights = sorted((file for file in files if file.suffix == ".zip"), key=_written)
+    view.weights = sorted((file for file in files if file.suffix == ".zip"), key=written)
     return assemble.finish(view, [*events, *(table.path for table in tables)])
+
+
+def _tables(files: list[Path]) -> list[Table]:
+    """Where SB3 was asked for both, both hold the same."""
+    tables = [read_csv(file) for file in files if file.name == "progress.csv"]
+    if any(table.rows for table in tables):
+        return tables
+    return tables + [read_json_lines(file) for file in files if file.name == JSON]
 
 
 def is_monitor(file: Path) -> bool:
     return file.name.endswith("monitor.csv")
-
-
-def _written(file: Path) -> float:
-    try:
-        return file.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _guarded(view: RunView, step: Any, file: Path) -> Any:
@@ -162,7 +164,7 @@ def _own_config(view: RunView, files: list[Path]) -> dict[str, Any]:
         found = [file for file in files if file.name == name][:1]
         parts += [_guarded(view, _yaml_config, file) for file in found]
     parts += [_guarded(view, _recorded_config, file) for file in files if file.name == RECORDED]
-    zips = sorted((file for file in files if file.suffix == ".zip"), key=_written)
+    zips = sorted((file for file in files if file.suffix == ".zip"), key=written)
     parts += [_guarded(view, _zip_config, file) for file in zips[-1:]]
     return assemble.merged(*parts)
 

@@ -31,7 +31,16 @@ from benchmarks.faults.symptoms import (
 )
 
 from dressage.diagnosis.diagnose import shipped_rates
-from dressage.diagnosis.infer import HEALTHY, SHORT, Rates, posterior, ranking, tells, undertrained
+from dressage.diagnosis.infer import (
+    HEALTHY,
+    SHORT,
+    Rates,
+    as_told,
+    posterior,
+    ranking,
+    tells,
+    undertrained,
+)
 from dressage.diagnosis.look import median
 from dressage.diagnosis.registry import all_rules
 from dressage.runs.view import RunView
@@ -77,7 +86,7 @@ def answered(cases: Iterable[Case], rates: Rates) -> list[Answer]:
     for one in cases:
         seen = [rules[id] for id in one.seen]
         given = posterior(seen, one.fired, one.possible, one.kind, rates, one.readings)
-        found.append(answer(one, given))
+        found.append(answer(one, given, rates))
     return found
 
 
@@ -90,10 +99,10 @@ def _answer_of(run: Stored, with_config: bool) -> Answer:
     return answered([case(run, with_config)], shipped_rates())[0]
 
 
-def answer(case: Case, given: Mapping[str, float]) -> Answer:
+def answer(case: Case, given: Mapping[str, float], rates: Rates) -> Answer:
     given = undertrained(given) if case.not_done else given
-    ranked = tuple(ranking(given))
-    return Answer(case, ranked, given[ranked[0]], tells(given))
+    ranked, told = tuple(ranking(given)), as_told(given, rates)
+    return Answer(case, ranked, told[ranked[0]], tells(ranked[0], told))
 
 
 def share(answers: Sequence[Answer], what: str) -> float:

@@ -16,6 +16,7 @@ from dressage.diagnosis.infer import (
     HEALTHY,
     SHORT,
     Rates,
+    as_told,
     kind_of,
     posterior,
     ranking,
@@ -132,11 +133,12 @@ def diagnose_seeds(
     for one in looked:
         findings = one.findings | findings
     first = runs[0]
-    verdict = _verdict(runs, chances, findings)
+    told = as_told(chances, rates)
+    verdict = _verdict(runs, chances, told, findings)
     ranked: list[RankedCause] = []
     if verdict == "cannot_tell" or ranking(chances)[0] != HEALTHY:
         seen = list(dict.fromkeys(rule for one in looked for rule in one.seen))
-        ranked = _ranked(first, chances, seen, findings, looked[0].readings, probes)
+        ranked = _ranked(first, told, seen, findings, looked[0].readings, probes)
     to_mend = _to_mend(verdict, ranked, chances, findings)
     return Diagnosis(
         run=first.id if len(runs) == 1 else ", ".join(run.id for run in runs),
@@ -154,7 +156,7 @@ def diagnose_seeds(
         notes=list(
             dict.fromkeys([*_notes(runs), *(says for one in looked for says in one.failed)])
         ),
-        seeds=_seeds(runs, looked) if len(runs) > 1 else None,
+        seeds=_seeds(runs, looked, rates) if len(runs) > 1 else None,
         probes=list(probes),
     )
 
@@ -219,12 +221,12 @@ def _notes(runs: Sequence[RunView]) -> list[str]:
     return [note for run in runs for note in run.notes]
 
 
-def _seeds(runs: Sequence[RunView], looked: Sequence[Looked]) -> Seeds:
+def _seeds(runs: Sequence[RunView], looked: Sequence[Looked], rates: Rates) -> Seeds:
     ids = dict.fromkeys(id for one in looked for id in one.findings if not _rule(id).sign)
     return Seeds(
         runs=[run.id for run in runs],
         verdicts=[
-            _verdict([run], one.chances, one.findings)
+            _verdict([run], one.chances, as_told(one.chances, rates), one.findings)
             for run, one in zip(runs, looked, strict=True)
         ],
         symptoms={
@@ -239,10 +241,13 @@ def _seeds(runs: Sequence[RunView], looked: Sequence[Looked]) -> Seeds:
 
 
 def _verdict(
-    runs: Sequence[RunView], chances: Mapping[str, float], findings: Collection[str]
+    runs: Sequence[RunView],
+    chances: Mapping[str, float],
+    told: Mapping[str, float],
+    findings: Collection[str],
 ) -> Verdict:
     leader = ranking(chances)[0]
-    if not tells(chances):
+    if not tells(leader, told):
         return "cannot_tell"
     if leader != HEALTHY:
         return "undertrained" if leader == SHORT else "faulty"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.faults.tasks_test import Lane, Tanks
 from benchmarks.faults.training_tasks import Aim, Balance, Catch, Furnace, Guess, Sorting, Swing
 from gymnasium.utils.env_checker import check_env
 
@@ -47,11 +48,26 @@ def held(obs: Any) -> Any:
     return np.clip(-2.0 * obs[:1] - 1.5 * obs[1:], -1.0, 1.0)
 
 
+def filled(obs: Any) -> Any:
+    """The pump that holds the mark in the end, and more of it for what is missing."""
+    upper, lower, mark, _ = (float(x) for x in obs)
+    wanted = 0.64 * mark  # of the first tank: what it lets through is what the second loses
+    flow = 0.8 * mark**0.5 + 1.5 * (wanted - upper) + 2.0 * (mark - lower)
+    return np.array([np.clip(flow - 1.0, -1.0, 1.0)], np.float32)
+
+
+def steered(obs: Any) -> Any:
+    offset, heading, _, bend, _ = (float(x) for x in obs)
+    steer = 0.5 * bend - 2.0 * offset - 2.0 * heading
+    return np.array([np.clip(steer, -1.0, 1.0)], np.float32)
+
+
 @pytest.mark.parametrize(
     "env",
     [
         Balance(), Balance("discrete"), Catch(), Swing(), Guess(), Guess("box"),
         Sorting(), Aim(), Aim("discrete"), Furnace(), Furnace("discrete"),
+        Tanks(), Tanks("discrete"), Lane(), Lane("discrete"),
     ],
 )  # fmt: skip
 def test_a_task_keeps_to_the_interface(env: Any) -> None:
@@ -62,6 +78,15 @@ def test_a_task_keeps_to_the_interface(env: Any) -> None:
     ("env", "act", "best", "end"),
     [
         (Balance(), upright, 150.0, "truncated"),
+        (Tanks(), filled, 44.0, "truncated"),
+        (
+            Tanks("discrete"),
+            lambda obs: round(1.5 * float(filled(obs)[0]) + 1.5),
+            42.0,
+            "truncated",
+        ),
+        (Lane(), steered, 29.0, "truncated"),
+        (Lane("discrete"), lambda obs: round(2.0 * float(steered(obs)[0])) + 2, 28.0, "truncated"),
         (Balance("discrete"), lambda obs: int(np.sign(upright(obs)[0])) + 1, 150.0, "truncated"),
         (Catch(), under_the_ball, 1.0, "terminated"),
         (Swing(), pumped, -25.0, "terminated"),
@@ -83,6 +108,8 @@ def test_who_knows_the_task_earns_the_best_return(
     ("env", "act", "most"),
     [
         (Balance(), lambda obs: np.zeros(1), 60.0),
+        (Tanks(), lambda obs: np.zeros(1), 25.0),
+        (Lane(), lambda obs: np.zeros(1), 10.0),
         (Catch(), lambda obs: 1, -0.5),
         (Swing(), lambda obs: 1, -120.0),
         (Guess(), lambda obs: 0, 20.0),

@@ -35,7 +35,7 @@ HEALTHY_SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 NUMBERS = ("temperature", "temperature_bare", "healthy", "mild", "share")
 NO_RATES = Rates()
-ALLOWED = 0.015  # false alarms; 2 % are to be kept on environments that were never seen
+ALLOWED = 0.02  # false alarms on environments left out
 TOO_MANY = 100.0  # right answers that each more costs: nobody asks again who cried wolf
 
 

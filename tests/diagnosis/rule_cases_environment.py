@@ -145,10 +145,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
             },
         ),
     ),
-    "ENV037": (
-        view(adv_std=0.5, adv_mean=0.01, return_std=0.6, return_mean=1.0, ep_rew_mean=FLAT),
-        view(adv_std=0.5, adv_mean=0.4, return_std=0.6, return_mean=1.0, ep_rew_mean=FLAT),
-    ),
     "ENV040": (
         view(action_effect=0.2, action_effect_late=0.05),
         view(action_effect=0.02, action_effect_late=0.95),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from rule_views import (
-    CERTAIN,
-    ENTROPY,
     FLAT,
     GRADIENT,
     MOVE,
@@ -115,10 +113,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(clip_fraction=0.9, kl_divergence=5.0),
         view(clip_fraction=0.9, kl_divergence=1e-6),
     ),
-    "OPT032": (
-        view(**{f"{NORM}policy": 40.0, f"{NORM}value": 3000.0}),
-        view(**{f"{NORM}policy": 0.02, f"{NORM}value": 1.1, f"{NORM}shared": 12.0}),
-    ),
     "OPT033": (
         view(**{f"{GRADIENT}policy": 0.4, f"{GRADIENT}shared": 20_000.0}),
         view(**{f"{GRADIENT}policy": 0.4, f"{GRADIENT}shared": 40.0}),
@@ -142,10 +136,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "OPT040": (
         view(kl_divergence=0.005, ep_rew_mean=20 + 400 * np.exp(-STEPS / 9000) + NOISE, **SURER),
         view(kl_divergence=3.0, ep_rew_mean=20 + 400 * np.exp(-STEPS / 9000) + NOISE, **SURER),
-    ),
-    "OPT041": (
-        view(**{f"{MOVE}policy": 1e-3 * (STEPS > 2500), f"{MOVE}value": 1e-3, ENTROPY: 0.69}),
-        view(**{f"{MOVE}policy": 1e-3 * (STEPS < 2500), f"{MOVE}value": 1e-3, ENTROPY: CERTAIN}),
     ),
     "OPT042": (view(state="crashed", ep_rew_mean=FLAT), view(ep_rew_mean=FLAT)),
     "OPT043": (

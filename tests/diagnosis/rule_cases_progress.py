@@ -125,14 +125,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="sac", reward_std=0.5, reward_mean=0.3, **{ALPHA: np.full(T, 10.0)}),
         view(algo="sac", reward_std=0.5, reward_mean=0.3, **{ALPHA: np.full(T, 0.2)}),
     ),
-    "EXP015": (
-        view(algo="sac", ep_rew_mean=FLAT, **{ENTROPY: 0.65}),
-        view(algo="sac", ep_rew_mean=FLAT, **{ENTROPY: np.linspace(0.65, -1, T)}),
-    ),
-    "EXP016": (
-        view(algo="sac", ep_rew_mean=FLAT, **{ENTROPY: -6.0}),
-        view(algo="sac", ep_rew_mean=FLAT, **{ENTROPY: -1.0}),
-    ),
     "EXP017": (
         view(**{"train/loss/entropy": 0.2, ENTROPY: 0.6}),
         view(**{"train/loss/entropy": -0.006, ENTROPY: 0.6}),
@@ -186,10 +178,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "PRO004": (
         view(ep_rew_mean=np.linspace(60, 10, T) + NOISE),
         view(ep_rew_mean=FLAT),
-    ),
-    "PRO005": (
-        view(ep_rew_mean=np.minimum(20 + STEPS / 100, 200) + 5 * NOISE, threshold=475.0),
-        view(ep_rew_mean=np.minimum(20 + STEPS / 100, 200) + 5 * NOISE, threshold=195.0),
     ),
     "PRO006": (
         view(ep_rew_mean=RISING + 150 * np.sin(STEPS / 2000)),

@@ -63,10 +63,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
         view(algo="dqn", ep_rew_mean=FLAT, td_error_mean=np.exp(-STEPS / 4000)),
         view(algo="dqn", ep_rew_mean=RISING, td_error_mean=np.exp(-STEPS / 4000)),
     ),
-    "VAL016": (
-        view(algo="sac", target_drift=0.0, q_mean=50.0),
-        view(algo="dqn", target_drift=0.0, q_mean=50.0),
-    ),
     "VAL017": (view(value_clip_fraction=0.9), view(value_clip_fraction=0.1)),
     "VAL018": (
         view(**{"train/loss/policy": -40.0}),
@@ -177,10 +173,6 @@ CASES: dict[str, tuple[RunView, RunView]] = {
     "VAL048": (
         view(algo="td3", episodes=PAID, **{"train/loss/actor": -900.0}),
         view(algo="td3", episodes=PAID, **{"train/loss/actor": -90.0}),
-    ),
-    "VAL049": (
-        view(algo="dqn", **{"train/loss/td": np.exp(STEPS / 9000)}),
-        view(algo="dqn", **{"train/loss/td": np.linspace(0.2, 1.0, T)}),
     ),
     "VAL050": (
         view(algo="sac", episodes=PAID, **{"train/loss/critic": 9.0}),

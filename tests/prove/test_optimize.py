@@ -215,7 +215,8 @@ def test_a_run_with_a_rate_that_is_too_low_is_mended(
     assert settings["learning_rate"] == found.patch["learning_rate"]
     assert settings["env"] == "CartPole-v1" and "seed" not in settings
     kept = record.read(root / record.FILE)
-    assert {entry.verdict for entry in kept} == {"proven"} and kept[0].cause
+    # what is tried after it, in another round, may turn out otherwise
+    assert kept[0].verdict == "proven" and kept[0].cause
     for name in ("report.md", "report.html", "report.json", "report-curve.svg"):
         assert (report.config.parent / name).stat().st_size > 500
     told = json.loads((report.config.parent / "report.json").read_text())

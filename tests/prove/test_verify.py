@@ -129,7 +129,9 @@ def test_effects_of_similar_settings_count_most() -> None:
     assert found is not None and found.n == 2
     # weights 1 and 0.3 * 0.5
     assert found.steps_ratio == pytest.approx((0.5 + 0.15 * 0.9) / 1.15)
-    assert "0.55 times (measured, 0.50 to 0.90; proven in 2 of 2 verdicts)" in found.says
+    assert (
+        "0.55 times the env steps (measured, 0.50 to 0.90; proven in 2 of 2 verdicts)" in found.says
+    )
     assert expected_effect(entries, "gamma-too-low", "ppo", None) is None
 
 

@@ -26,6 +26,8 @@ from dressage.core.config import (
 )
 from dressage.core.replay import ReplaySettings
 from dressage.diagnosis.causes import CAUSES
+from dressage.diagnosis.diagnose import shipped_rates
+from dressage.diagnosis.infer import HEALTHY
 from dressage.diagnosis.pages import page, rules_of
 from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.report import FORMAT
@@ -277,7 +279,31 @@ def rules_page() -> str:
         parts.append(table(["id", "name", "symptom", "severity"], rows))
         for rule in mine:
             parts += _rule(rule)
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, *_gauges()]) + "\n"
+
+
+def _gauges() -> list[str]:
+    """Numbers without a threshold, and where labelled runs of causes lie unlike healthy ones."""
+    rows = []
+    for gauge, ranges in shipped_rates().gauges.items():
+        logs = ranges.logs("unknown")
+        apart = {cause: told - logs[HEALTHY] for cause, told in logs.items() if cause != HEALTHY}
+        most = sorted(apart, key=lambda cause: -float(apart[cause].max()))[:3]
+        bounds = ["-inf", *(f"{cut:.3g}" for cut in ranges.cuts), "inf"]
+        places = [int(apart[cause].argmax()) for cause in most]
+        unlike = [
+            f"[{cause}](causes.md#{cause}) {bounds[at]} to {bounds[at + 1]}"
+            for cause, at in zip(most, places, strict=True)
+        ]
+        cuts = ", ".join(f"{cut:.3g}" for cut in ranges.cuts)
+        rows.append([f"`{gauge}`", cuts, ", ".join(unlike)])
+    return [
+        "## Gauges",
+        "Numbers that have no threshold. Labelled runs have told in which range each lies, cause "
+        "by cause (`src/dressage/diagnosis/gauges.py` says how each part of a metric is read). "
+        "Last: the causes that put it most unlike a healthy run, and the range.",
+        table(["gauge", "ranges meet at", "most unlike a healthy run"], rows),
+    ]
 
 
 def _rule(rule: Rule) -> list[str]:

@@ -27,7 +27,8 @@ from dressage.runs.view import RunView
 Floats = npt.NDArray[np.float64]
 ANSWERS = (HEALTHY, *CAUSES)
 RANGES = 6
-FEWEST = 250  # runs in which a gauge must be known
+FEWEST, FEWEST_HEALTHY = 250, 100  # runs in which a gauge must be known: what was recorded later is
+# known in a few faults alone, which would tell them by that
 WORTH = 0.003  # mean logarithm of the right answers' probability that a gauge must add
 LEAST = 0.02  # probability below which an answer counts as as good as not given
 MOST = 32
@@ -141,10 +142,11 @@ def chosen(cases: Sequence[Case], rates_for: Callable[[Case], Rates]) -> list[st
     environment; `cases` without the config."""
     runs = Runs(cases, rates_for)
     known = Counter(gauge for case in cases for gauge in case.readings)
+    healthy = Counter(g for case in cases if case.truth == HEALTHY for g in case.readings)
     adds = {
         gauge: runs.adds(gauge).astype(np.float16)
         for gauge, count in sorted(known.items())
-        if count >= FEWEST
+        if count >= FEWEST and healthy[gauge] >= FEWEST_HEALTHY
     }
     found: list[str] = []
     gains = dict.fromkeys(adds, np.inf)

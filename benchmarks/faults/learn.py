@@ -32,8 +32,7 @@ COMMAND = "python -m benchmarks.faults learn"
 TEMPERATURES = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)  # rules depend on one another: never below 1
 MILD_SHARES = (0.0, 0.1, 0.2, 0.3, 0.5)
 HEALTHY_SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
-SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
-NUMBERS = ("temperature", "temperature_bare", "healthy", "mild", "share")
+NUMBERS = ("temperature", "temperature_bare", "healthy", "mild")
 NO_RATES = Rates()
 ALLOWED = 0.02  # false alarms on environments left out
 TOO_MANY = 100.0  # right answers that each more costs: nobody asks again who cried wolf
@@ -118,8 +117,7 @@ def chosen(
     """The temperature and the share of healthy runs with which most is won on environments that
     were left out: answers that are right, among one and among three, less what they are wrong
     about themselves (the calibration error), with few enough false alarms; then the share of mild
-    faults, the share of healthy runs that probabilities are told with, and the temperature of bare
-    logs, in the same way.
+    faults, and the temperature of bare logs, in the same way.
 
     `cases`: with the config, and without it; the same numbers serve both. `rates_for`: those that a
     case's own environment had no part in.
@@ -132,7 +130,7 @@ def chosen(
 
     def won(rates: Rates, bare: bool) -> float:
         answers = [
-            [answer(case, weighed(said, case.kind, rates), rates) for case, said in each]
+            [answer(case, weighed(said, case.kind, rates)) for case, said in each]
             for each in split[bare]
         ]
         return sum(
@@ -144,12 +142,11 @@ def chosen(
         )
 
     tried = [
-        replace(counts, temperature=t, temperature_bare=t, healthy=h, share=h, mild=MILD_SHARES[-2])
+        replace(counts, temperature=t, temperature_bare=t, healthy=h, mild=MILD_SHARES[-2])
         for t, h in product(TEMPERATURES, HEALTHY_SHARES)
     ]
     best = max(tried, key=lambda rates: won(rates, False))
     best = max((replace(best, mild=m) for m in MILD_SHARES), key=lambda rates: won(rates, False))
-    best = max((replace(best, share=s) for s in SHARES), key=lambda rates: won(rates, False))
     if not all(split[True]):
         return best
     tried = [replace(best, temperature_bare=t) for t in TEMPERATURES]
@@ -180,7 +177,7 @@ def learn_shipped() -> str:
     rates = learn(given, countable(runs))
     return (
         f"{len(runs)} runs: temperature {rates.temperature:g}, of bare logs "
-        f"{rates.temperature_bare:g}, healthy {rates.healthy:g} (told {rates.share:g}), "
+        f"{rates.temperature_bare:g}, healthy {rates.healthy:g}, "
         f"mild {rates.mild:g}, "
         f"{len(rates.gauges)} gauges, not counted: {', '.join(sorted(rates.silent)) or 'none'}; "
         f"written to {RATES.name}"
@@ -228,7 +225,6 @@ def as_json(rates: Rates, cases: Sequence[Case]) -> dict[str, Any]:
         "temperature_bare": rates.temperature_bare,
         "healthy": rates.healthy,
         "mild": rates.mild,
-        "share": rates.share,
         "silent": sorted(rates.silent),
         "gauges": {id: asdict(told) for id, told in rates.gauges.items()},
         "runs": len(cases),

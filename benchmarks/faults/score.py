@@ -35,7 +35,6 @@ from dressage.diagnosis.infer import (
     HEALTHY,
     SHORT,
     Rates,
-    as_told,
     posterior,
     ranking,
     tells,
@@ -86,7 +85,7 @@ def answered(cases: Iterable[Case], rates: Rates) -> list[Answer]:
     for one in cases:
         seen = [rules[id] for id in one.seen]
         given = posterior(seen, one.fired, one.possible, one.kind, rates, one.readings)
-        found.append(answer(one, given, rates))
+        found.append(answer(one, given))
     return found
 
 
@@ -99,10 +98,10 @@ def _answer_of(run: Stored, with_config: bool) -> Answer:
     return answered([case(run, with_config)], shipped_rates())[0]
 
 
-def answer(case: Case, given: Mapping[str, float], rates: Rates) -> Answer:
+def answer(case: Case, given: Mapping[str, float]) -> Answer:
     given = undertrained(given) if case.not_done else given
-    ranked, told = tuple(ranking(given)), as_told(given, rates)
-    return Answer(case, ranked, told[ranked[0]], tells(ranked[0], told))
+    ranked = tuple(ranking(given))
+    return Answer(case, ranked, given[ranked[0]], tells(given))
 
 
 def share(answers: Sequence[Answer], what: str) -> float:

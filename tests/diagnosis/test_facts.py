@@ -74,3 +74,17 @@ def test_evaluations_differ_by_what_single_episodes_do(below: float, differ: boo
     single = episodes(400.0 + 10.0 * generator.normal(size=400), 150.0, "terminated")
     run = view(ep_rew_mean=RISING, episodes=single, **{"val/roll/ep_rew_mean": RISING - 10 * below})
     assert ("eval-env-mismatch" in possible_causes(run)) is differ
+
+
+def test_what_is_read_off_the_settings_leads_the_evidence() -> None:
+    run = view(
+        {"learning_rate": 1e-6},
+        ep_rew_mean=FLAT,
+        ep_len_mean=FLAT,
+        kl_divergence=1e-8,
+        entropy=0.69,
+        clip_fraction=0.0,
+    )
+    first = diagnose(run).causes[0]
+    assert first.id == "lr-too-low"
+    assert first.evidence[0].startswith("The learning rate is 1e-06")

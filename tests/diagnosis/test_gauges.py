@@ -191,13 +191,14 @@ def test_shipped_gauges_can_be_read_and_said() -> None:
         assert widths == {len(ranges.cuts) + 1}
 
 
-def test_a_gauge_is_shown_as_evidence(monkeypatch: Any) -> None:
+def test_a_gauge_is_shown_as_evidence_in_the_words_of_the_run() -> None:
     counts = {
         HEALTHY: {"on-policy": [20.0, 0.0]},
         "lr-too-high": {"on-policy": [0.0, 20.0]},
     }
     rates = Rates(gauges={"train/loss/policy end": Ranges([0.5], counts)}, healthy=0.01)
-    monkeypatch.setattr("dressage.diagnosis.diagnose.shipped_rates", lambda: rates)
-    told = diagnose(run_of([1.0] * 30))
+    run = run_of([1.0] * 30)
+    run.own_names["train/loss/policy"] = "losses/policy_loss"
+    told = diagnose(run, rates)
     (cause,) = [one for one in told.causes if one.id == "lr-too-high"]
-    assert any("train/loss/policy ends at 1:" in says for says in cause.evidence)
+    assert any("losses/policy_loss ends at 1: about " in says for says in cause.evidence)

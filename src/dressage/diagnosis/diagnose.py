@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from dressage.diagnosis.analyses.reach import OTHER_REWARD
-from dressage.diagnosis.gauges import readings, says
+from dressage.diagnosis.gauges import readings, sentence
 from dressage.diagnosis.infer import (
     HEALTHY,
     SHORT,
     Rates,
-    as_told,
     kind_of,
     posterior,
     ranking,
@@ -133,12 +132,11 @@ def diagnose_seeds(
     for one in looked:
         findings = one.findings | findings
     first = runs[0]
-    told = as_told(chances, rates)
-    verdict = _verdict(runs, chances, told, findings)
+    verdict = _verdict(runs, chances, findings)
     ranked: list[RankedCause] = []
     if verdict == "cannot_tell" or ranking(chances)[0] != HEALTHY:
         seen = list(dict.fromkeys(rule for one in looked for rule in one.seen))
-        ranked = _ranked(first, told, seen, findings, looked[0].readings, probes)
+        ranked = _ranked(first, chances, seen, findings, looked[0].readings, probes, rates)
     to_mend = _to_mend(verdict, ranked, chances, findings)
     return Diagnosis(
         run=first.id if len(runs) == 1 else ", ".join(run.id for run in runs),
@@ -156,7 +154,7 @@ def diagnose_seeds(
         notes=list(
             dict.fromkeys([*_notes(runs), *(says for one in looked for says in one.failed)])
         ),
-        seeds=_seeds(runs, looked, rates) if len(runs) > 1 else None,
+        seeds=_seeds(runs, looked) if len(runs) > 1 else None,
         probes=list(probes),
     )
 
@@ -221,12 +219,12 @@ def _notes(runs: Sequence[RunView]) -> list[str]:
     return [note for run in runs for note in run.notes]
 
 
-def _seeds(runs: Sequence[RunView], looked: Sequence[Looked], rates: Rates) -> Seeds:
+def _seeds(runs: Sequence[RunView], looked: Sequence[Looked]) -> Seeds:
     ids = dict.fromkeys(id for one in looked for id in one.findings if not _rule(id).sign)
     return Seeds(
         runs=[run.id for run in runs],
         verdicts=[
-            _verdict([run], one.chances, as_told(one.chances, rates), one.findings)
+            _verdict([run], one.chances, one.findings)
             for run, one in zip(runs, looked, strict=True)
         ],
         symptoms={
@@ -241,13 +239,10 @@ def _seeds(runs: Sequence[RunView], looked: Sequence[Looked], rates: Rates) -> S
 
 
 def _verdict(
-    runs: Sequence[RunView],
-    chances: Mapping[str, float],
-    told: Mapping[str, float],
-    findings: Collection[str],
+    runs: Sequence[RunView], chances: Mapping[str, float], findings: Collection[str]
 ) -> Verdict:
     leader = ranking(chances)[0]
-    if not tells(leader, told):
+    if not tells(chances):
         return "cannot_tell"
     if leader != HEALTHY:
         return "undertrained" if leader == SHORT else "faulty"
@@ -265,6 +260,7 @@ def _ranked(
     findings: Mapping[str, Finding],
     read: Mapping[str, float],
     probes: Sequence[ProbeResult],
+    rates: Rates,
 ) -> list[RankedCause]:
     named = [(id, p) for id, p in chances.items() if id != HEALTHY and p >= SHOWN]
     ranked = []
@@ -275,7 +271,7 @@ def _ranked(
             hidden = [rule for rule in all_rules().values() if rule not in seen]
             separates = [
                 rule.name + (f" ({', '.join(looks_at)})" if (looks_at := rule.looks_at) else "")
-                for rule, _ in separating((id, rival[0]), hidden, kind_of(run), shipped_rates())[:3]
+                for rule, _ in separating((id, rival[0]), hidden, kind_of(run), rates)[:3]
                 if run.family in rule.families
             ]
             if not probes:
@@ -283,7 +279,7 @@ def _ranked(
             recorder = RECORD.get(run.library)
             if i == 0 and separates and recorder in run.what_to_log():
                 separates.append(f"{recorder}, which records what SB3 does not log")
-        evidence = [*_speaks_for(id, findings, kind_of(run)), *_lies(id, read, kind_of(run))]
+        evidence = [*_speaks_for(id, findings, kind_of(run), rates), *_lies(id, read, run, rates)]
         evidence += [probe.says for probe in probes if probe.factors.get(id, 1.0) > CLEARLY]
         ranked.append(RankedCause(id, probability, evidence, separates))
     return ranked
@@ -297,27 +293,28 @@ def _probes_to_run(run: RunView, causes: tuple[str, str]) -> list[str]:
     return [f"`{option}`, which asks “{probe.asks}”" for probe in possible[:1]]
 
 
-def _speaks_for(cause: str, findings: Mapping[str, Finding], kind: str) -> list[str]:
-    """The symptoms that this cause is known to show, strongest first: those whose rule names it,
-    and those that labelled runs of it showed much more often than healthy ones."""
-    rates, known = shipped_rates(), []
+def _speaks_for(cause: str, findings: Mapping[str, Finding], kind: str, rates: Rates) -> list[str]:
+    """The symptoms that this cause is known to show: those whose rule names it, and those that
+    labelled runs of it showed much more often than healthy ones. What is read off settings and
+    counts leads, since nobody has to be convinced of it; then the strongest."""
+    known = []
     for id, found in findings.items():
         rule = _rule(id)
         chance = rates.chance(rule, cause, kind)
         usual = max(OFTEN, MUCH_MORE * rates.chance(rule, HEALTHY, kind))
         if not rule.sign and (cause in rule.expected or chance >= usual):
-            known.append((chance, found.says))
-    return [says for _, says in sorted(known, reverse=True)]
+            known.append((rule.arithmetic, chance, found.says))
+    return [says for *_, says in sorted(known, reverse=True)]
 
 
-def _lies(cause: str, read: Mapping[str, float], kind: str) -> list[str]:
+def _lies(cause: str, read: Mapping[str, float], run: RunView, rates: Rates) -> list[str]:
     """Gauges that lie where they do much oftener with a cause than in healthy runs."""
-    rates, known = shipped_rates(), []
+    known = []
     for gauge, value in read.items():
-        logs = rates.lies(gauge, value, kind)
+        logs = rates.lies(gauge, value, kind_of(run))
         times = math.exp(logs.get(cause, 0.0) - logs.get(HEALTHY, 0.0))
         if times >= GAUGE_TELLS and logs.get(cause, 0.0) > 0.0:
-            known.append((times, says(gauge, value, times)))
+            known.append((times, sentence(run, gauge, value, times)))
     return [told for _, told in sorted(known, reverse=True)[:MOST_GAUGES]]
 
 

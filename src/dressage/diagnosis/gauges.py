@@ -87,11 +87,12 @@ def readings(run: RunView, gauges: Iterable[str]) -> dict[str, float]:
     return {gauge: value for gauge, value in known.items() if not math.isnan(value)}
 
 
-def says(gauge: str, reading: float, times: float) -> str:
+def sentence(run: RunView, gauge: str, reading: float, times: float) -> str:
     """`times`: as common with a cause as in healthy runs."""
     metric, _, part = gauge.rpartition(" ")
-    seen = SAYS[part].format(metric=metric, value=reading)
-    return f"{seen}: about {times:.2g} times as common with this cause as in healthy runs."
+    seen = SAYS[part].format(metric=run.own_name(metric), value=reading)
+    often = f"{times:.0f}" if times >= 10 else f"{times:.1f}"
+    return f"{seen}: about {often} times as common with this cause as in healthy runs."
 
 
 def _start(values: Array) -> float:

@@ -81,9 +81,8 @@ class Rates:
     # These numbers are chosen on labelled runs of training: python -m benchmarks.faults learn
     temperature: float = 1.0
     temperature_bare: float = 1.0
-    healthy: float = 0.5  # share of runs, before anything is seen, without a fault: to decide by
+    healthy: float = 0.5  # share of runs, before anything is seen, without a fault
     mild: float = 0.0  # of faulty ones, that show by the symptoms of their cause alone
-    share: float = 0.5  # as `healthy`, of the probabilities that are told
 
     def counted(self, rule: str, cause: str) -> tuple[Mapping[str, float], dict[str, float]]:
         """By family: environments of a cause in which a rule fired, and where it could be seen."""
@@ -180,7 +179,6 @@ class Rates:
             float(data["temperature_bare"]),
             float(data["healthy"]),
             float(data["mild"]),
-            float(data["share"]),
         )
 
 
@@ -328,22 +326,10 @@ def ranking(chances: Mapping[str, float]) -> list[str]:
     return [HEALTHY, *faults] if quiet else [*faults, HEALTHY]
 
 
-def as_told(chances: Mapping[str, float], rates: Rates) -> dict[str, float]:
-    """The same with as many healthy runs as there are. Decisions are made with more, since a false
-    alarm does more harm than a fault that is overlooked."""
-    before, after = (p / (1.0 - p) for p in (rates.healthy, rates.share))
-    weights = {
-        cause: chance * (after / before if cause == HEALTHY else 1.0)
-        for cause, chance in chances.items()
-    }
-    total = sum(weights.values())
-    ranked = sorted(weights.items(), key=lambda item: -item[1])
-    return {cause: weight / total for cause, weight in ranked}
-
-
-def tells(leader: str, told: Mapping[str, float]) -> bool:
+def tells(chances: Mapping[str, float]) -> bool:
     """Whether an answer stands out: nothing wrong, or a cause that is more than one of many."""
-    return leader == HEALTHY or told[leader] >= UNSURE
+    leader = ranking(chances)[0]
+    return leader == HEALTHY or chances[leader] >= UNSURE
 
 
 def separating(

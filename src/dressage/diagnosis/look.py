@@ -451,12 +451,17 @@ def solved(run: RunView) -> bool:
     return run.threshold is not None and late_return(run) >= run.threshold
 
 
+def late_episodes(run: RunView, begin: float) -> Array:
+    """What single episodes returned that ended after `begin`, as far as that is known."""
+    single = run.episodes.returns[run.episodes.env_steps > begin * run.env_steps]
+    return single[np.isfinite(single)]
+
+
 @once
 def late_return(run: RunView, evaluated: bool = True) -> float:
     """What the policy earns at the end: the highest of the late logged returns, the last single
     episodes and (`evaluated`) the last evaluations, since means over many episodes trail."""
-    single = run.episodes.returns[run.episodes.env_steps > 0.9 * run.env_steps]
-    single = single[np.isfinite(single)]
+    single = late_episodes(run, 0.9)
     levels = [
         median(returns(run), 0.85),
         end(returns(run)),

@@ -16,6 +16,7 @@ from dressage.diagnosis.look import (
     FEWEST,
     beginning,
     early_spread,
+    late_episodes,
     layers,
     median,
     number,
@@ -128,8 +129,7 @@ def _evaluations_differ(run: RunView) -> bool:
         return bool(len(held_out))
     best, spread = float(held_out.max()), early_spread(run)
     below = not late - best <= AGREE * max(abs(late - beginning(run)), spread)
-    single = run.episodes.returns[run.episodes.env_steps > 0.7 * run.env_steps]
-    single = single[np.isfinite(single)]
+    single = late_episodes(run, 0.7)
     if len(single) >= FEWEST and len(held_out) >= 3:
         deviation = max(float(np.std(single)), SAME * abs(late))
         below = below or best < late - FAR * deviation

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.text import Text
 
 from dressage.diagnosis.infer import SHORT
+from dressage.diagnosis.registry import all_rules
 from dressage.diagnosis.report import DiagnosisReport
 from dressage.reporting import Report
 from dressage.reporting.document import Chart, Document, Heading, Paragraph, Table, Tiles
@@ -32,7 +33,6 @@ STYLES = {
 PAUSE = 2.0  # seconds between two looks at a run that goes on
 LARGEST_SHARE = 0.1  # of the time may go into looking
 LEVELS = ("critical", "high", "medium", "low")
-NOT_FINITE = {"OPT014", "CKP001"}  # losses, weights: facts, whatever their cause
 
 
 def print_report(console: Console, report: Report) -> None:
@@ -50,10 +50,10 @@ def styled(line: Line) -> Text:
 
 def reaches(report: DiagnosisReport, level: str) -> bool:
     """Whether a change is asked for that is at least as urgent as `level`; a guess is not, nor what
-    may come second in a run that shows no fault. A run whose numbers are none does not pass, even
-    where nothing tells why."""
+    may come second in a run that shows no fault. A run with numbers that no sound training has
+    does not pass, even where nothing tells why."""
     urgent, found = LEVELS[: LEVELS.index(level) + 1], report.diagnosis
-    if any(symptom.rule in NOT_FINITE for symptom in found.symptoms):
+    if any(all_rules()[symptom.rule].fatal for symptom in found.symptoms):
         return True
     changes = found.prescriptions if found.verdict in ("faulty", "undertrained") else []
     return any(

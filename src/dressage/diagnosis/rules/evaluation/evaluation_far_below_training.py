@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dressage.diagnosis.look import FEWEST, learned, median, part, returns, start
+from dressage.diagnosis.look import FEWEST, late_episodes, learned, median, part, returns, start
 from dressage.diagnosis.rule import Finding, Rule, Threshold
 from dressage.runs.view import RunView
 
@@ -62,8 +62,7 @@ class EvaluationFarBelowTraining(Rule):
         if not len(evaluations) or not len(late):
             return None
         trained, held_out = median(train, 0.8), float(np.median(evaluations))
-        single = run.episodes.returns[run.episodes.env_steps > 0.7 * run.env_steps]
-        single = single[np.isfinite(single)]
+        single = late_episodes(run, 0.7)
         deviation = median(spread, 0.8) if spread else float(np.std(late))
         if len(single) >= FEWEST:  # what is logged is of older episodes too
             deviation = float(np.std(single))
